@@ -13,6 +13,11 @@ extern "C" {
 
 #ifdef __LANDFALL__
 
+/* In front of a function's definition. Trusted: what it accesses, and what it calls, is no step of a schedule and part of no data race; the
+ * summary lists it. Sealed: threads are not preempted in it. */
+#define lf_trusted __attribute__((annotate("landfall.trusted"), noinline))
+#define lf_sealed __attribute__((annotate("landfall.sealed"), noinline))
+
 /* The program's persistent region: zeroed at first, at the same address in every run. */
 void *lf_pm(size_t bytes);
 /* Power failures so far: 0 in the first execution. */
@@ -28,11 +33,24 @@ void **lf_root(unsigned i);
 /* Reads in between are checked against a checksum by the program itself. */
 void lf_checksum_begin(void);
 void lf_checksum_end(int accepted);
-/* Reads in between are not judged. */
+/* What the thread does in between is not judged: its reads, its part in data races, its accesses of blocks that are marked as given back. */
 void lf_ignore_begin(void);
 void lf_ignore_end(void);
+/* For libraries: a transaction of the calling thread begins (they nest), answers for n bytes at p from here on, and ends, done or
+ * undone. What a program stores in between to other bytes is not undone with the rest (missing-snapshot). */
+void lf_tx_begin(void);
+void lf_tx_add(const void *p, size_t n);
+void lf_tx_end(void);
 /* A place where other threads may run. */
 int lf_yield(void);
+/* All that other threads do is tried before this place and after it. */
+void lf_preempt(void);
+/* A lock of your own making: held from here on (right after it was taken), given back (right before it is). */
+void lf_lock(const volatile void *lock);
+void lf_unlock(const volatile void *lock);
+/* An allocator of your own: n bytes at p are handed out; they are given back, and nobody may touch them until they are handed out again. */
+void lf_alloc_mark(const volatile void *p, size_t n);
+void lf_free_mark(const volatile void *p, size_t n);
 /* Any value: `landfall prove` looks at all of them, `landfall check` at a few (--nondet). */
 unsigned long lf_nondet(void);
 /* Only executions in which this holds are looked at. */
@@ -51,6 +69,9 @@ void lf_assume(int holds);
 #ifdef __cplusplus
 extern "C" {
 #endif
+
+#define lf_trusted
+#define lf_sealed
 
 #define LF_FALLBACK_ROOTS 256u
 
@@ -110,7 +131,24 @@ static inline void lf_checksum_begin(void) {}
 static inline void lf_checksum_end(int accepted) { (void)accepted; }
 static inline void lf_ignore_begin(void) {}
 static inline void lf_ignore_end(void) {}
+static inline void lf_tx_begin(void) {}
+static inline void lf_tx_add(const void *p, size_t n) {
+  (void)p;
+  (void)n;
+}
+static inline void lf_tx_end(void) {}
 static inline int lf_yield(void) { return 0; }
+static inline void lf_preempt(void) {}
+static inline void lf_lock(const volatile void *lock) { (void)lock; }
+static inline void lf_unlock(const volatile void *lock) { (void)lock; }
+static inline void lf_alloc_mark(const volatile void *p, size_t n) {
+  (void)p;
+  (void)n;
+}
+static inline void lf_free_mark(const volatile void *p, size_t n) {
+  (void)p;
+  (void)n;
+}
 static inline unsigned long lf_nondet(void) { return 0; }
 void _exit(int code) __attribute__((__noreturn__));
 static inline void lf_assume(int holds) {

@@ -1,5 +1,5 @@
-/* A map of PMDK's examples: KEYS keys are there, two more are inserted, the power fails. Compiled with that example's own sources;
- * -DMAP_HEADER and -DMAP_OPS say which map, -DINIT that the pool is to be made. */
+/* A map of PMDK's examples: KEYS keys are there, two more are inserted (or REMOVE of them removed), the power fails. Compiled with that
+ * example's own sources; -DMAP_HEADER and -DMAP_OPS say which map, -DINIT that the pool is to be made, -DASCENDING that keys grow. */
 #include MAP_HEADER
 #include <assert.h>
 #include <libpmemobj.h>
@@ -14,8 +14,12 @@ struct root {
   TOID(struct map) map;
 };
 
+#ifdef ASCENDING
+static uint64_t key(unsigned number) { return number + 1; }
+#else
 /* Neither ascending nor descending. */
 static uint64_t key(unsigned number) { return number * 7u % 23 + 1; }
+#endif
 
 int main(void) {
 #ifdef INIT
@@ -38,6 +42,19 @@ int main(void) {
 #else
   map_init(context, root->map);
   assert(map_check(context, root->map) == 0);
+#ifdef REMOVE
+  unsigned gone = 0;
+  for (unsigned number = 0; number < KEYS; number++) {
+    int found = map_lookup(context, root->map, key(number));
+    assert(found || number < REMOVE);
+    assert(found || gone == number); /* in the order in which they were removed */
+    gone += found == 0;
+  }
+  assert(!context->ops->count || map_count(context, root->map) == KEYS - gone);
+  for (unsigned number = gone; number < REMOVE; number++)
+    if (OID_IS_NULL(map_remove(context, root->map, key(number))))
+      return 5;
+#else
   unsigned there = 0;
   for (unsigned number = 0; number < KEYS + 2; number++) {
     int found = map_lookup(context, root->map, key(number));
@@ -45,9 +62,11 @@ int main(void) {
     assert(!found || there == number); /* in the order in which they were inserted */
     there += found != 0;
   }
+  assert(!context->ops->count || map_count(context, root->map) == there);
   for (unsigned number = there; number < KEYS + 2; number++)
     if (map_insert(context, root->map, key(number), value))
       return 5;
+#endif
 #endif
   map_ctx_free(context);
   pmemobj_close(pool);

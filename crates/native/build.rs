@@ -67,7 +67,10 @@ fn main() {
     );
     let [source, header] = machine;
     println!("cargo:rustc-env=LANDFALL_KERNEL={}", source.display());
-    println!("cargo:rustc-env=LANDFALL_KERNEL_HEADER={}", header.display());
+    println!(
+        "cargo:rustc-env=LANDFALL_KERNEL_HEADER={}",
+        header.display()
+    );
 }
 
 fn variable(name: &str) -> String {

@@ -29,6 +29,11 @@ pub trait Checker {
     /// call it: whoever runs executions does, for the checkers that need nothing else.
     fn logged(&mut self, _events: &[Event], _fate: Fate) {}
 
+    /// Must it see reads that say nothing new, too? Then it is to walk alone: others would end paths that it has to see.
+    fn every_read(&self) -> bool {
+        false
+    }
+
     /// The power failed in one more execution: the last of `path.crashed()`, at any of its cuts. A recovery begins.
     fn cut(&mut self, _path: &RecoveryPath) {}
 

@@ -38,6 +38,11 @@ pub enum Kind {
         store: At,
         made: StoreMade,
     },
+    /// A recovery sees that the store was made in a transaction that does not answer for it.
+    MissingSnapshot {
+        store: At,
+        why: Unprotected,
+    },
     RedundantFlush {
         site: u32,
         why: WastedFlush,
@@ -46,6 +51,15 @@ pub enum Kind {
         site: u32,
         why: WastedFence,
     },
+}
+
+/// What becomes of a store that its transaction does not answer for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Unprotected {
+    /// It is there though the power failed before the transaction's end.
+    NotUndone,
+    /// It is missing though the transaction had ended.
+    NotKept,
 }
 
 /// What the compiler that built the program made of a plain store.

@@ -3,7 +3,8 @@
 //! A recovery is judged by *which stores* its reads may come from, not by their values. [`walk()`] follows everything that a
 //! program may read after its power failed, store by store, and tells each [`Checker`]; it runs nothing. Robustness
 //! ([`robustness`]) asks whether a crash under strict persistency could have shown the same; [`races`], whether a compiler
-//! may have torn what is read; [`wasted`], which flushes and fences did nothing.
+//! may have torn what is read; [`snapshots`], whether it is of a transaction that does not answer for it; [`wasted`], which flushes
+//! and fences did nothing.
 //!
 //! Findings are plain data: stores, loads and fixes are numbers of events, which those above turn into source positions.
 
@@ -15,6 +16,7 @@ pub mod path;
 pub mod races;
 pub mod region;
 pub mod robustness;
+pub mod snapshots;
 mod trail;
 pub mod walk;
 pub mod wasted;
@@ -25,5 +27,6 @@ pub use finding::{Evidence, Finding, Fix, Kind, StoreMade};
 pub use path::{Candidate, JudgedRead, RecoveryPath};
 pub use races::Races;
 pub use robustness::Robustness;
+pub use snapshots::Snapshots;
 pub use walk::{Recoveries, RecoveryStep, Walked, walk};
 pub use wasted::Wasted;

@@ -73,10 +73,15 @@ impl Candidate {
         narrowed.map(|n| n.versions)
     }
 
+    /// The cuts of an execution that agree with the path and this candidate.
+    pub fn cuts(&self, path: &RecoveryPath, execution: usize) -> Span {
+        let narrowed = self.narrowed.iter().find(|n| n.execution == execution);
+        narrowed.map_or(path.crashed[execution].cuts, |n| n.cuts)
+    }
+
     /// The first cut of an execution that agrees with the path and this candidate.
     pub fn first_cut(&self, path: &RecoveryPath, execution: usize) -> u32 {
-        let narrowed = self.narrowed.iter().find(|n| n.execution == execution);
-        narrowed.map_or(path.crashed[execution].cuts.0, |n| n.cuts.0)
+        self.cuts(path, execution).0
     }
 }
 
@@ -446,6 +451,16 @@ impl RecoveryPath {
 
     /// A crash that leads through everything read so far, and on to a candidate.
     pub fn evidence(&self, read: &JudgedRead, candidate: Option<&Candidate>) -> Evidence {
+        self.evidence_from(read, candidate, 0)
+    }
+
+    /// The same, with no earlier cut of the first execution.
+    pub fn evidence_from(
+        &self,
+        read: &JudgedRead,
+        candidate: Option<&Candidate>,
+        cut: u32,
+    ) -> Evidence {
         let mut path = RecoveryPath {
             undo: Vec::new(),
             ..self.clone()
@@ -453,6 +468,9 @@ impl RecoveryPath {
         let reads = path.reads;
         if let Some(candidate) = candidate {
             path.take(read, candidate);
+        }
+        if let Some(first) = path.crashed.first_mut() {
+            first.cuts.0 = first.cuts.0.max(cut);
         }
         Evidence {
             crashes: path.crashes(),

@@ -327,7 +327,10 @@ impl Checker for Robustness {
             | Mark::IgnoreEnd
             | Mark::CopyBegin
             | Mark::CopyEnd
-            | Mark::Step => {}
+            | Mark::Step
+            | Mark::TxBegin
+            | Mark::TxEnd
+            | Mark::TxAdd { .. } => {}
         }
         PathVerdict::Fits
     }

@@ -267,6 +267,9 @@ impl Case {
                 store(kept)
             ),
             Kind::PersistencyRace { store: at, .. } => writeln!(out, "{name}: `{}`", store(at)),
+            Kind::MissingSnapshot { store: at, why } => {
+                writeln!(out, "{name}: `{}` {why:?}", store(at))
+            }
             Kind::RedundantFlush { site, why } => {
                 writeln!(
                     out,

@@ -4,5 +4,6 @@
 
 mod cases;
 mod order_table;
+mod snapshots;
 mod soundness;
 mod support;

@@ -27,6 +27,7 @@ const PAGES: &[(&str, &str)] = pages![
     "deadlock",
     "robustness",
     "persistency-race",
+    "missing-snapshot",
     "data-race",
     "use-after-free",
     "double-free",

@@ -558,10 +558,11 @@ fn as_compiled_watches_what_the_optimiser_left() {
 #[test]
 fn the_header_works_with_and_without_landfall() {
     let w = Workshop::new("header");
-    let program = "#include <landfall.h>\n#include <assert.h>\n#include <string.h>\nlong *other(void);\n\
-        int main(void) { long *p = (long *)lf_pm(4096); assert(*p == 0); *p = 7; lf_persist(p, 8); lf_flush(p, 200); lf_fence();\n\
+    let program = "#include <landfall.h>\n#include <assert.h>\n#include <string.h>\nlong *other(void);\nlf_trusted static void trusted(void) {}\nlf_sealed static void sealed(void) { trusted(); }\n\
+        int main(void) { sealed(); long *p = (long *)lf_pm(4096); assert(*p == 0); *p = 7; lf_persist(p, 8); lf_flush(p, 200); lf_fence();\n\
         assert(other() == p && lf_failures() == 0); *lf_root(3) = lf_alloc(10); lf_free(*lf_root(3)); lf_checksum_begin();\n\
-        lf_checksum_end(1); lf_ignore_begin(); lf_ignore_end(); return lf_yield(); }\n";
+        lf_checksum_end(1); lf_ignore_begin(); lf_ignore_end(); lf_preempt(); lf_lock(p); lf_unlock(p); lf_alloc_mark(p, 8);\n\
+        lf_free_mark(p, 8); lf_alloc_mark(p, 8); return lf_yield(); }\n";
     let other = "#include <landfall.h>\nlong *other(void);\nlong *other(void) { return (long *)lf_pm(8); }\n";
     w.write("a.c", program);
     w.write("b.c", other);

@@ -90,7 +90,13 @@ fn expected(of: &str) -> [Option<&'static str>; 2] {
         .map(|words| &words[1..])
         .collect();
     let fails = |words: &&[&str]| {
-        let judged = ["robustness", "persistency-race", "data-race", "lock-misuse"];
+        let judged = [
+            "robustness",
+            "persistency-race",
+            "missing-snapshot",
+            "data-race",
+            "lock-misuse",
+        ];
         !judged.contains(&words[0]) && !words[0].starts_with("redundant")
     };
     let loses = |words: &&[&str]| words[0] == "robustness" || words.contains(&"lost");

@@ -18,6 +18,8 @@ pub struct Judge {
     base: Image,
     first: Rc<Execution>,
     checkers: Vec<Box<dyn Checker>>,
+    /// Those that walk by themselves.
+    alone: Vec<Box<dyn Checker>>,
     limits: Limits,
     /// The first cut that is not judged yet.
     next: u32,
@@ -45,10 +47,16 @@ impl Judge {
             base,
             first: Rc::new(first),
             checkers,
+            alone: Vec::new(),
             limits,
             next: 0,
             walked: Walked::default(),
         }
+    }
+
+    /// One more checker, which sees all reads of all paths.
+    pub fn alone(&mut self, checker: Box<dyn Checker>) {
+        self.alone.push(checker);
     }
 
     /// Judges the cuts up to this one, as far as that was not done.
@@ -56,18 +64,24 @@ impl Judge {
         if last < self.next || self.walked.stopped {
             return;
         }
-        let candidates = self.limits.candidates;
-        let limits = Limits {
-            candidates: candidates.saturating_sub(self.walked.candidates),
-            ..self.limits.clone()
-        };
-        let mut checkers: Vec<&mut dyn Checker> = Vec::new();
+        let trees = JudgedTrees { trees };
+        let mut together: Vec<&mut dyn Checker> = Vec::new();
         for checker in &mut self.checkers {
-            checkers.push(&mut **checker);
+            together.push(&mut **checker);
+        }
+        let mut walks = vec![together];
+        for checker in &mut self.alone {
+            walks.push(vec![&mut **checker]);
         }
         let cuts = (self.next, last);
-        let (trees, first) = (JudgedTrees { trees }, self.first.clone());
-        self.walked += walk(&trees, &self.base, first, cuts, limits, &mut checkers);
+        for mut checkers in walks.into_iter().filter(|walk| !walk.is_empty()) {
+            let limits = Limits {
+                candidates: (self.limits.candidates).saturating_sub(self.walked.candidates),
+                ..self.limits.clone()
+            };
+            let first = self.first.clone();
+            self.walked += walk(&trees, &self.base, first, cuts, limits, &mut checkers);
+        }
         self.next = last + 1;
     }
 
@@ -76,7 +90,9 @@ impl Judge {
         let known = (1..).map_while(|failures| forest.known(failures));
         let trees: Vec<&RecoveryTree> = known.take(self.limits.failures).collect();
         self.up_to(&trees, self.first.end());
-        (self.checkers, self.walked)
+        // What explains others is told before them.
+        self.alone.append(&mut self.checkers);
+        (self.alone, self.walked)
     }
 }
 

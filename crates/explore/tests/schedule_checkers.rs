@@ -454,13 +454,22 @@ fn a_livelock_says_what_it_watches() {
     };
     program.thread(vec![load(flag, Ordering::Atomic), again]);
     let (_, stuck) = all_misuses(&program);
-    let watched = Reason::Change {
-        object: 0,
-        last: None,
-    };
     assert_eq!(stuck.len(), 1);
     assert!(stuck[0].spinning && stuck[0].ring.is_empty());
-    assert_eq!(stuck[0].waits, [(0, 0, watched)]);
+    let [
+        (
+            0,
+            0,
+            Reason::Change {
+                object, more, last, ..
+            },
+        ),
+    ] = stuck[0].waits[..]
+    else {
+        panic!("it waits for a change");
+    };
+    assert_eq!((object, last), (0, None));
+    assert_ne!(more, 0);
 }
 
 fn cases() -> u32 {

@@ -1,7 +1,7 @@
 //! One thing that is wrong with a program: what, where, which stores it is about, how to repair it, how to see it again.
 
 use crate::text::bytes;
-use crate::{Kind, Place, Severity, Timeline, Turn};
+use crate::{Kind, Place, RaceEffect, Severity, Timeline, Turn};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -74,6 +74,9 @@ pub struct Finding {
     /// How often that schedule preempts a thread that could have gone on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub preemptions: Option<Preemptions>,
+    /// Of a data race: what comes of its order. Left out if that is not known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub effect: Option<RaceEffect>,
     /// The failing executions, event by event, around what matters.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timeline: Option<Timeline>,
@@ -132,6 +135,7 @@ impl Finding {
             threads: Vec::new(),
             schedule: None,
             preemptions: None,
+            effect: None,
             timeline: None,
             replay: None,
             diffs: Vec::new(),
@@ -177,6 +181,11 @@ impl Finding {
     /// The store that may be found half done.
     pub fn racing(&self) -> Option<&Store> {
         self.stores_that(StoreRole::Racing).next()
+    }
+
+    /// Stores of a transaction that does not answer for them.
+    pub fn unadded(&self) -> impl Iterator<Item = &Store> {
+        self.stores_that(StoreRole::Unadded)
     }
 
     /// Part of a copy was lost and another part of it kept.
@@ -234,6 +243,8 @@ pub enum StoreRole {
     Kept,
     /// It may be found half done.
     Racing,
+    /// It was made in a transaction that does not answer for it.
+    Unadded,
 }
 
 /// A member of a struct.
@@ -385,6 +396,9 @@ pub struct Fix {
     /// For align and co-locate: the two.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub members: Vec<String>,
+    /// For snapshot: the line that is missing, in the words of the file.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub code: Option<String>,
     /// In which thread, where several ran: that of the lost store (primary), or one that has seen it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub thread: Option<usize>,
@@ -409,6 +423,8 @@ pub enum Action {
     Align,
     /// Put the two on one cache line.
     CoLocate,
+    /// Add what is stored to the transaction.
+    Snapshot,
 }
 
 impl Fix {
@@ -422,6 +438,7 @@ impl Fix {
             apart: None,
             of: None,
             members: Vec::new(),
+            code: None,
             thread: None,
             primary,
         }
@@ -446,6 +463,10 @@ impl Fix {
                 "Align the two to 64 bytes, so that they share a cache line".to_owned()
             }
             Action::CoLocate => "Put the two on one cache line".to_owned(),
+            Action::Snapshot => match &self.code {
+                Some(code) => format!("Add `{code}`"),
+                None => format!("Add{stored} stored to the transaction"),
+            },
         };
         if let Some(apart) = self.apart {
             text.push_str(&format!(" (they are {apart} bytes apart)"));

@@ -91,6 +91,7 @@ named! {
         Deadlock = "deadlock": "Every thread waits for something that cannot happen.",
         Robustness = "robustness": "A store may reach persistent memory before an earlier one.",
         PersistencyRace = "persistency-race": "A store that the compiler may tear can be seen half-done after a power failure.",
+        MissingSnapshot = "missing-snapshot": "A store inside a transaction goes to memory that was not added to it.",
         DataRace = "data-race": "Two threads access the same memory without order, and one writes.",
         UseAfterFree = "use-after-free": "Memory is used after it was freed.",
         DoubleFree = "double-free": "Memory is freed twice.",
@@ -109,6 +110,16 @@ named! {
         Perf = "perf": "It costs time and breaks nothing.",
         Warning = "warning": "Nothing failed, but it could have.",
         Error = "error": "Something fails.",
+    }
+}
+
+named! {
+    /// What comes of the order in which the accesses of a data race happen; the worst is the greatest.
+    RaceEffect: "effect of a data race" {
+        Nothing = "nothing": "Either way the program prints and leaves the same.",
+        State = "state": "What is in memory at the end depends on it.",
+        Output = "output": "What the program prints depends on it.",
+        Fails = "fails": "The program fails one way, or either way.",
     }
 }
 

@@ -56,6 +56,9 @@ pub struct Run {
     /// The option for which recoveries were not judged, though nobody asked for fewer checks.
     #[serde(default)]
     pub not_judged: Option<String>,
+    /// What was taken to hold without a look.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub assumptions: Vec<Assumption>,
     /// Things worth knowing that are no findings.
     #[serde(default)]
     pub warnings: Vec<String>,
@@ -119,6 +122,29 @@ pub enum SearchSpace {
     Schedules,
     /// Power failures of every thread schedule.
     PowerFailuresOfSchedules,
+}
+
+/// What was taken to hold without a look.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[schemars(deny_unknown_fields)]
+pub struct Assumption {
+    /// Why.
+    pub kind: AssumptionKind,
+    /// In words.
+    pub message: String,
+    /// What it is about, if that has a place.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub at: Option<Place>,
+}
+
+/// Why something is taken to hold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum AssumptionKind {
+    /// The program trusts a function (`lf_trusted`).
+    Trusted,
+    /// A lock was replaced (`--replace`).
+    Replaced,
 }
 
 /// A file that was given to every execution.

@@ -127,12 +127,25 @@ pub enum Mark {
     CopyEnd,
     /// A thread takes a step of a schedule.
     Step,
+    /// A transaction begins, or takes one more level; one level of it ends, done or undone.
+    TxBegin,
+    TxEnd,
+    /// From here on the transaction answers for these bytes: it knows what they held, or they are its own.
+    TxAdd {
+        addr: Addr,
+        bytes: u64,
+    },
 }
 
 impl Mark {
     /// Is it the program that says something about its reads?
     pub fn is_promise(self) -> bool {
-        !matches!(self, Mark::CopyBegin | Mark::CopyEnd | Mark::Step)
+        match self {
+            Mark::ChecksumBegin | Mark::ChecksumAccepted | Mark::ChecksumRejected => true,
+            Mark::IgnoreBegin | Mark::IgnoreEnd => true,
+            Mark::CopyBegin | Mark::CopyEnd | Mark::Step => false,
+            Mark::TxBegin | Mark::TxEnd | Mark::TxAdd { .. } => false,
+        }
     }
 }
 

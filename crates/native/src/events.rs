@@ -43,9 +43,8 @@ pub(crate) fn events(
             }
             RecordKind::Step => push(Action::Mark(Mark::Step)),
             RecordKind::Mark => {
-                if let Some(mark) = said(record.value) {
-                    push(Action::Mark(mark));
-                }
+                let mark = said(record.value).or_else(|| of_transaction(record));
+                mark.into_iter().for_each(|mark| push(Action::Mark(mark)));
             }
             RecordKind::Store => {
                 let next = records[at + 1..]
@@ -95,6 +94,19 @@ pub(crate) fn said(number: u64) -> Option<Mark> {
         mark::CHECKSUM_BEGIN => Mark::ChecksumBegin,
         mark::CHECKSUM_ACCEPTED => Mark::ChecksumAccepted,
         mark::CHECKSUM_REJECTED => Mark::ChecksumRejected,
+        _ => return None,
+    })
+}
+
+/// What a library says about a transaction of the program.
+fn of_transaction(record: &Record) -> Option<Mark> {
+    Some(match record.value & 0xff {
+        mark::TX_BEGIN => Mark::TxBegin,
+        mark::TX_END => Mark::TxEnd,
+        mark::TX_ADD => Mark::TxAdd {
+            addr: Addr(record.offset),
+            bytes: record.value >> 8,
+        },
         _ => return None,
     })
 }

@@ -30,6 +30,7 @@ mod outcome;
 mod parts;
 mod program;
 mod rewrite;
+mod said;
 mod schedule;
 mod server;
 mod shared;
@@ -54,7 +55,7 @@ pub use inputs::{InputAsked, InputsAsked, InputsTold};
 pub use interrupt::{Moment, interrupted, watch_interrupts};
 pub use job::{
     ANY_CALL, FEW_THREADS, Image, InputKind, InputValue, Isolation, Job, KnownSignals, Limits,
-    Line, MOST_THREADS, Policy, Sleeper, Threading,
+    Line, MOST_THREADS, Policy, Sleeper, StopAt, Threading,
 };
 pub use judge::{Atomics, Placed, Places, Ran, Watching, judge};
 pub use kernel::{KernelFeature, kernel_features};
@@ -62,6 +63,7 @@ pub use landfall_vocab::record::{Origin, Record, RecordKind};
 pub use lock::{Lock, try_lock};
 pub use parts::{part_of_memory, persistent_offset};
 pub use program::{HeapChecks, MallocMetadata, Program};
+pub use said::{Saying, SayingKind, sayings};
 pub use schedule::{
     Cut, EverySchedule, FailedSchedule, Model, NamedBlock, Naming, NativeThreads, Sealing,
     Unfinished, Unseen, UnseenKind,

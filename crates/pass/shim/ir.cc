@@ -3,7 +3,9 @@
 #include <cstring>
 #include <llvm-c/Core.h>
 #include <llvm/ADT/SmallString.h>
+#include <llvm/Demangle/Demangle.h>
 #include <llvm/IR/DebugInfoMetadata.h>
+#include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/Instructions.h>
 #include <llvm/IR/IntrinsicInst.h>
 #include <llvm/IR/MDBuilder.h>
@@ -120,6 +122,47 @@ lf_shim_position lf_shim_position_of(LLVMValueRef value, void *context,
   sink(context, file.data(), file.size());
   sink(context, name.data(), name.size());
   return {location ? location->getLine() : 0, location ? location->getColumn() : 0};
+}
+
+// A function's name as the source has it, and the file it is defined in; returns the line.
+uint32_t lf_shim_function(LLVMValueRef value, void *context, void (*sink)(void *, const char *, size_t)) {
+  const Function *function = unwrap<Function>(value);
+  const DISubprogram *subprogram = function->getSubprogram();
+  std::string file = subprogram ? path_of(subprogram) : function->getParent()->getSourceFileName();
+  std::string name = demangle(function->getName());
+  sink(context, name.data(), name.size());
+  sink(context, file.data(), file.size());
+  return subprogram ? subprogram->getLine() : 0;
+}
+
+// Makes a function nothing but a call of a hook with its first argument, a pointer. What the hook answers, 0 where all is well, is
+// what it returns; a bool says that all is well. It is inlined, and has no lines of its own: the places are its callers'.
+bool lf_shim_becomes_call(LLVMValueRef value, const char *hook, size_t length) {
+  Function *function = unwrap<Function>(value);
+  Type *result = function->getReturnType();
+  if (function->arg_empty() || !function->getArg(0)->getType()->isPointerTy() ||
+      (!result->isVoidTy() && !result->isIntegerTy()))
+    return false;
+  GlobalValue::LinkageTypes linkage = function->getLinkage();
+  Comdat *group = function->getComdat();
+  function->deleteBody();
+  function->setLinkage(linkage);
+  function->setComdat(group);
+  for (Attribute::AttrKind kind : {Attribute::NoInline, Attribute::OptimizeNone, Attribute::Memory})
+    function->removeFnAttr(kind);
+  function->addFnAttr(Attribute::AlwaysInline);
+  LLVMContext &context = function->getContext();
+  IRBuilder<> builder(BasicBlock::Create(context, "", function));
+  FunctionCallee callee = function->getParent()->getOrInsertFunction(
+      StringRef(hook, length), builder.getInt32Ty(), builder.getPtrTy());
+  Value *status = builder.CreateCall(callee, {function->getArg(0)});
+  if (result->isVoidTy())
+    builder.CreateRetVoid();
+  else if (result->isIntegerTy(1))
+    builder.CreateRet(builder.CreateICmpEQ(status, builder.getInt32(0)));
+  else
+    builder.CreateRet(builder.CreateZExtOrTrunc(status, result));
+  return true;
 }
 
 uint32_t lf_shim_rmw_operation(LLVMValueRef rmw) {

@@ -13,6 +13,7 @@
 using namespace llvm;
 
 extern "C" bool landfall_instrument_module(LLVMModuleRef module, bool optimised_later);
+extern "C" bool landfall_replace_functions(LLVMModuleRef module);
 
 namespace {
 
@@ -25,6 +26,14 @@ struct InstrumentPass : PassInfoMixin<InstrumentPass> {
                                                                       : PreservedAnalyses::all();
   }
   // Also at -O0 and in functions marked optnone.
+  static bool isRequired() { return true; }
+};
+
+// Before anything is inlined.
+struct ReplacePass : PassInfoMixin<ReplacePass> {
+  PreservedAnalyses run(Module &module, ModuleAnalysisManager &) {
+    return landfall_replace_functions(wrap(&module)) ? PreservedAnalyses::none() : PreservedAnalyses::all();
+  }
   static bool isRequired() { return true; }
 };
 
@@ -79,6 +88,8 @@ bool as_compiled() {
 
 void register_callbacks(PassBuilder &builder) {
   if (as_compiled()) {
+    builder.registerPipelineStartEPCallback(
+        [](ModulePassManager &passes, OptimizationLevel) { passes.addPass(ReplacePass()); });
     builder.registerOptimizerLastEPCallback(
         [](ModulePassManager &passes, OptimizationLevel) { passes.addPass(InstrumentPass(false)); });
     return;
@@ -87,6 +98,7 @@ void register_callbacks(PassBuilder &builder) {
     bool optimised_later = level != OptimizationLevel::O0;
     // Intrinsics such as _mm_clwb are always-inline functions of a header: inlined first, they
     // carry the position of their caller. Promoted locals are no memory accesses at all.
+    passes.addPass(ReplacePass());
     passes.addPass(InlineAtomicsPass());
     passes.addPass(AlwaysInlinerPass());
     if (!optimised_later)

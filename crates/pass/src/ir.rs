@@ -49,6 +49,8 @@ unsafe extern "C" {
         context: *mut c_void,
         sink: TextSink,
     ) -> ShimPosition;
+    fn lf_shim_function(function: LLVMValueRef, context: *mut c_void, sink: TextSink) -> u32;
+    fn lf_shim_becomes_call(function: LLVMValueRef, hook: *const c_char, length: usize) -> bool;
     fn lf_shim_rmw_operation(rmw: LLVMValueRef) -> u32;
     fn lf_shim_may_access_memory(instruction: LLVMValueRef) -> bool;
     fn lf_shim_verify(module: LLVMModuleRef) -> bool;
@@ -348,11 +350,6 @@ impl Value {
     }
 
     pub(crate) fn position(self) -> Position {
-        extern "C" fn sink(context: *mut c_void, bytes: *const c_char, length: usize) {
-            // SAFETY: `context` is the vector below, alive during the call that hands it out.
-            let texts = unsafe { &mut *context.cast::<Vec<String>>() };
-            texts.push(text(bytes, length));
-        }
         let mut texts: Vec<String> = Vec::new();
         let found = llvm!(lf_shim_position_of(self.0, (&raw mut texts).cast(), sink));
         let function = texts.pop().unwrap_or_default();
@@ -364,6 +361,29 @@ impl Value {
             column: found.column,
         }
     }
+
+    /// Of a function: its name as the source has it, its file and its line.
+    pub(crate) fn definition(self) -> (String, String, u32) {
+        let mut texts: Vec<String> = Vec::new();
+        let line = llvm!(lf_shim_function(self.0, (&raw mut texts).cast(), sink));
+        let file = texts.pop().unwrap_or_default();
+        (texts.pop().unwrap_or_default(), file, line)
+    }
+
+    /// A function becomes a call of a hook with its first argument; not if that is no pointer, or it returns no number.
+    pub(crate) fn becomes_call_of(self, hook: &str) -> bool {
+        llvm!(lf_shim_becomes_call(
+            self.0,
+            hook.as_ptr().cast(),
+            hook.len()
+        ))
+    }
+}
+
+extern "C" fn sink(context: *mut c_void, bytes: *const c_char, length: usize) {
+    // SAFETY: `context` is the vector of whoever asks, alive during the call that hands it out.
+    let texts = unsafe { &mut *context.cast::<Vec<String>>() };
+    texts.push(text(bytes, length));
 }
 
 /// Splits the block before `at`; the two values end the blocks for a true and a false condition.

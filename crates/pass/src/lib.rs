@@ -20,6 +20,8 @@ mod libcalls;
 mod masked;
 mod memory;
 mod module;
+mod replace;
+mod said;
 mod sites;
 mod turns;
 mod types;
@@ -72,4 +74,13 @@ pub extern "C" fn landfall_instrument_module(module: LLVMModuleRef, optimised_la
         panic!("the instrumented module is not valid");
     }
     changed
+}
+
+/// Called by the C++ side before anything else; true if the module was changed.
+#[unsafe(no_mangle)]
+pub extern "C" fn landfall_replace_functions(module: LLVMModuleRef) -> bool {
+    catch_unwind(|| module::replace_functions(module)).unwrap_or_else(|_| {
+        ir::say("landfall: warning: internal error, so --replace did not replace everything");
+        true
+    })
 }

@@ -4,6 +4,8 @@ use crate::asm;
 use crate::emit::Emit;
 use crate::imported;
 use crate::ir::{Value, llvm, say, text};
+use crate::replace;
+use crate::said;
 use crate::sites::Sites;
 use crate::vocabulary::Vocabulary;
 use crate::warnings::Warnings;
@@ -60,6 +62,15 @@ pub(crate) fn instrument(module: LLVMModuleRef, optimised_later: bool) -> bool {
             }
         }
     }
+    let said = said::annotated(module);
+    let entries: Vec<_> = said
+        .iter()
+        .map(|&(function, kind)| {
+            let (_, file, line) = function.definition();
+            (kind, function.name(), file, line)
+        })
+        .collect();
+    said::describe(module, &entries);
     // Hooks are not among them.
     imported::describe(module, &functions, &shared.vocabulary);
     for function in functions {
@@ -67,10 +78,16 @@ pub(crate) fn instrument(module: LLVMModuleRef, optimised_later: bool) -> bool {
             && !resolvers.contains(&function)
             && !is_exempt(&shared.vocabulary, function)
         {
-            Weaver::new(&mut shared, function).weave();
+            let trusted = said.contains(&(function, said::TRUSTED));
+            Weaver::new(&mut shared, function).weave(trusted);
         }
     }
     true
+}
+
+/// Puts others in the place of locks that are taken for granted; whether there was one.
+pub(crate) fn replace_functions(module: LLVMModuleRef) -> bool {
+    replace::replace(module, functions(module))
 }
 
 fn target(module: LLVMModuleRef) -> String {

@@ -68,7 +68,7 @@ impl<'m> Weaver<'m> {
     }
 
     /// Instruments every instruction the function has now; those added on the way are ours.
-    pub(crate) fn weave(mut self) {
+    pub(crate) fn weave(mut self, trusted: bool) {
         let instructions: Vec<Value> = self
             .function
             .blocks()
@@ -89,6 +89,9 @@ impl<'m> Weaver<'m> {
         let entry = self.function.entry_point();
         self.charge_budget(entry);
         self.verifier_function();
+        if trusted {
+            self.trusted_function();
+        }
     }
 
     fn instruction(&mut self, instruction: Value) {

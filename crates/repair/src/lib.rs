@@ -17,6 +17,7 @@ mod remove;
 mod reset;
 mod seen;
 mod site;
+mod snapshot;
 mod source;
 mod store;
 mod wrappers;
@@ -49,6 +50,8 @@ pub enum WantedRepair {
     Atomic { store: Place },
     /// All is flushed, but what this store announces is not there yet.
     Later { store: Place },
+    /// These stores are made in a transaction that does not answer for them: they are to be added before they are made.
+    Snapshot { stores: Vec<Place> },
     /// The program waits for a lock whose holder is gone: the place, and the calls that led there, innermost first.
     Reset { stack: Vec<Place> },
 }
@@ -99,6 +102,10 @@ pub enum NoRepair {
         "the file flushes nothing, so its way of doing it is unknown; say how: --template 'flush({{addr}}, {{size}}); fence()'"
     )]
     NoIdiom,
+    #[error(
+        "the file adds nothing to transactions, so its way of doing it is unknown; add what is stored by hand"
+    )]
+    NoAdding,
     #[error("no flush or fence is called here that could be removed")]
     NoCall,
     #[error("the declaration of `{0}` is not in this file; make it atomic by hand")]
@@ -127,6 +134,7 @@ pub fn candidates(
         WantedRepair::Without { call, wasted } => remove::candidates(&source, *call, *wasted)?,
         WantedRepair::Atomic { store } => atomic::candidates(&source, *store)?,
         WantedRepair::Later { store } => order::candidates(&source, *store)?,
+        WantedRepair::Snapshot { stores } => snapshot::candidates(&source, stores)?,
         WantedRepair::Reset { stack } => reset::candidates(&source, stack)?,
     };
     // Two ways to the same text are one.
@@ -138,6 +146,11 @@ pub fn candidates(
         new
     });
     Ok(found)
+}
+
+/// The lines that add these stores to their transaction, in the words of the file, each with the place that it belongs before.
+pub fn snapshot_lines(unit: &Unit<'_>, stores: &[Place]) -> Vec<(Place, String)> {
+    snapshot::advice(&ParsedSource::read(unit), stores)
 }
 
 fn durable(

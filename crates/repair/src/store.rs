@@ -185,7 +185,12 @@ fn call<'t>(
     let Some(name) = calls::name(node, source.text) else {
         return Ok(Understood::Nothing);
     };
-    if let Some(target) = macros::target(source, name, node)? {
+    let target = match macros::target(source, name, node) {
+        // A macro that stores nothing may be what something is stored to.
+        Err(NoRepair::UnknownCall(name)) => return Ok(Understood::UnknownCall(name)),
+        target => target?,
+    };
+    if let Some(target) = target {
         return Ok(Understood::Store(FoundStore {
             node,
             target,

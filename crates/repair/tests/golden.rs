@@ -7,6 +7,7 @@
 //! // fence                                             after what is at /*@*/
 //! // without flush|fence                               the call at /*@*/
 //! // atomic                                            the store at /*@*/
+//! // snapshot                                          the stores at /*@*/
 //! // later                                             the store at /*@*/
 //! // reset                                             the wait at the first /*@*/, called from the others in turn
 //! ```
@@ -111,6 +112,9 @@ impl Case {
             ["seen"] => WantedRepair::Seen {
                 read: at(0),
                 bytes: 8,
+            },
+            ["snapshot"] => WantedRepair::Snapshot {
+                stores: (0..self.stores.len()).map(at).collect(),
             },
             ["fence", ..] => WantedRepair::Fence {
                 after: at(0),

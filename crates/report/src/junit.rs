@@ -67,6 +67,7 @@ fn description(found: &Finding) -> String {
             StoreRole::Kept => tell("this store reached memory", &store.at),
             StoreRole::Lost => tell("this earlier store was lost", &store.at),
             StoreRole::Racing => tell("store", &store.at),
+            StoreRole::Unadded => tell("not added to its transaction", &store.at),
         }
     }
     tell("the power failed at", &found.crash_at);

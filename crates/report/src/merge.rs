@@ -45,6 +45,11 @@ fn add(all: &mut Run, run: Run, commands: &mut Vec<String>) {
         }
         all.findings.push(finding);
     }
+    for assumption in run.assumptions {
+        if !all.assumptions.contains(&assumption) {
+            all.assumptions.push(assumption);
+        }
+    }
     all.warnings.extend(run.warnings);
     all.scope = match (all.scope.take(), run.scope) {
         (Some(known), Some(new)) => Some(wider(known, new)),

@@ -72,6 +72,7 @@ fn result<'a>(found: &'a Finding) -> Value {
             StoreRole::Kept => "this later store reached persistent memory",
             StoreRole::Lost => "this earlier store was lost",
             StoreRole::Racing => "another store of this story",
+            StoreRole::Unadded => "nothing added this to its transaction",
         };
         relate(store.at.as_ref(), text);
     }

@@ -38,7 +38,7 @@ pub(crate) fn checked(
         && let Some(option) = options.leaves_no_tree()
     {
         let why = format!(
-            "robustness, races and flushes cannot be judged with {option}: leave it out, or ask for --checks crash"
+            "robustness, races, snapshots and flushes cannot be judged with {option}: leave it out, or ask for --checks crash"
         );
         return Err(Error::usage(why));
     }

@@ -16,6 +16,8 @@ enum CauseMark {
         gap: Gap,
         function: Option<String>,
     },
+    /// The store at this place was made in a transaction that does not answer for it.
+    Unadded(Place),
     /// Nothing was lost: it ends in the same way at the same place.
     Ends {
         kind: Kind,
@@ -67,6 +69,13 @@ impl KnownCauses {
         *known = at.min(*known);
     }
 
+    /// Remembers that this is how a finding on the list shows, too.
+    pub(crate) fn shows_as(&mut self, symptom: &Finding, at: Where) {
+        for of in marks(symptom) {
+            self.remember(of, at);
+        }
+    }
+
     /// Remembers another store that the same mistake loses.
     pub(crate) fn also_lost(&mut self, lost: &Store, at: Where) {
         if let Some(place) = &lost.at {
@@ -89,8 +98,15 @@ impl KnownCauses {
     pub(crate) fn count(&mut self, at: Where, known: &mut Finding, again: &Finding) {
         known.executions += again.executions;
         let heard = self.heard.entry(at).or_default();
-        if again.message != known.message && heard.messages.insert(again.message.clone()) {
+        let told = |message: &String| {
+            *message == known.message || known.notes.iter().any(|note| note.starts_with(message))
+        };
+        if !told(&again.message) && heard.messages.insert(again.message.clone()) {
             known.other_messages.push(again.message.clone());
+        }
+        // A transaction that does not answer for a store says it all.
+        if known.kind == Kind::MissingSnapshot {
+            return;
         }
         let mut more = Vec::new();
         for lost in again.stores_that(StoreRole::Lost) {
@@ -125,7 +141,12 @@ pub(crate) fn same_cause(finding: &Finding, other: &Finding) -> bool {
 fn marks(finding: &Finding) -> impl Iterator<Item = CauseMark> + use<> {
     let place = |store: Option<&Store>| store.and_then(|store| store.at.clone());
     let lost = place(finding.lost());
-    let ends = finding.lost().is_none().then(|| CauseMark::Ends {
+    let unadded: Vec<CauseMark> = (finding.unadded())
+        .filter_map(|store| store.at.clone())
+        .map(CauseMark::Unadded)
+        .collect();
+    let nothing = finding.lost().is_none() && unadded.is_empty();
+    let ends = nothing.then(|| CauseMark::Ends {
         kind: finding.kind,
         at: finding.at.clone(),
         crash_at: finding.crash_at.clone(),
@@ -143,6 +164,7 @@ fn marks(finding: &Finding) -> impl Iterator<Item = CauseMark> + use<> {
         .into_iter()
         .chain(overtaken)
         .chain(ends)
+        .chain(unadded)
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@ use landfall_explore::recovery::Options as SearchOptions;
 use landfall_explore::schedule::data_races::Relation;
 use landfall_explore::schedule::saturate::Preempt;
 use landfall_explore::schedule::seal::Directive;
-use landfall_finding::{Allowed, Severity};
+use landfall_finding::{Allowed, RaceEffect, Severity};
 use landfall_model::order::Platform;
 use landfall_native::{Atomics, Budget, Deadline, Input, Model, Moment, Policy};
 use serde::{Deserialize, Serialize};
@@ -79,6 +79,9 @@ pub struct Options {
     pub volatile_atomic: bool,
     /// Findings from this severity on make the check fail.
     pub fail_on: Severity,
+    /// Data races count only from this effect on, or if it is not known.
+    #[serde(default = "every_race")]
+    pub fail_on_race: RaceEffect,
     /// Findings that are not reported.
     pub allow: Vec<Allowed>,
     /// A run.json: what it lists is known, and not reported again.
@@ -141,6 +144,9 @@ pub struct Options {
     /// Sources are those of a kernel: they are compiled with the machine of `<landfall/kernel.h>`, and assembly that asks for interrupts
     /// means that machine's.
     pub kernel: bool,
+    /// Locks that are taken for granted, and what takes their place: `MINE=pthread_mutex`.
+    #[serde(default)]
+    pub replace: Vec<String>,
     /// The values that calls return which ask for any value (`lf_nondet`), the first by default.
     pub nondet: Vec<i64>,
     /// So many waits of one execution, on conditions and futexes, may end for no reason. (Not with [`random`](Self::random).)
@@ -169,6 +175,11 @@ pub struct Options {
     pub cancel: Option<Cancel>,
 }
 
+/// Of older files: all data races count.
+fn every_race() -> RaceEffect {
+    RaceEffect::Nothing
+}
+
 impl Default for Options {
     fn default() -> Options {
         Options {
@@ -176,6 +187,7 @@ impl Default for Options {
             no_prefix: false,
             volatile_atomic: false,
             fail_on: Severity::Warning,
+            fail_on_race: RaceEffect::Nothing,
             allow: Vec::new(),
             baseline: None,
             pm_dir: None,
@@ -206,6 +218,7 @@ impl Default for Options {
             sv_comp: false,
             asm_atomic: false,
             kernel: false,
+            replace: Vec::new(),
             nondet: vec![0, 1, -1],
             spurious: 1,
             signals: 1,
@@ -329,6 +342,8 @@ pub enum CheckKind {
     Robustness,
     /// Recoveries that may read half a store.
     Races,
+    /// Recoveries that see a store of a transaction which does not answer for it.
+    Snapshots,
     /// Flushes and fences that do nothing.
     Flushes,
     /// Plain accesses of several threads that nothing orders.
@@ -341,10 +356,11 @@ pub enum CheckKind {
 
 impl CheckKind {
     /// All of them.
-    pub const ALL: [CheckKind; 7] = [
+    pub const ALL: [CheckKind; 8] = [
         CheckKind::Crash,
         CheckKind::Robustness,
         CheckKind::Races,
+        CheckKind::Snapshots,
         CheckKind::Flushes,
         CheckKind::DataRaces,
         CheckKind::Locks,
@@ -357,6 +373,7 @@ impl CheckKind {
             CheckKind::Crash => "crash",
             CheckKind::Robustness => "robustness",
             CheckKind::Races => "races",
+            CheckKind::Snapshots => "snapshots",
             CheckKind::Flushes => "flushes",
             CheckKind::DataRaces => "data-races",
             CheckKind::Locks => "locks",
@@ -453,7 +470,10 @@ impl Options {
             true => {
                 let tree = matches!(
                     what,
-                    CheckKind::Robustness | CheckKind::Races | CheckKind::Flushes
+                    CheckKind::Robustness
+                        | CheckKind::Races
+                        | CheckKind::Snapshots
+                        | CheckKind::Flushes
                 );
                 // With one thread, looking at every access to the heap costs too much to do it unasked.
                 what != CheckKind::Heap && (!tree || self.leaves_no_tree().is_none())
@@ -474,7 +494,12 @@ impl Options {
 
     /// Is there anything to judge besides failures?
     pub(crate) fn judges(&self) -> bool {
-        let judged = [CheckKind::Robustness, CheckKind::Races, CheckKind::Flushes];
+        let judged = [
+            CheckKind::Robustness,
+            CheckKind::Races,
+            CheckKind::Snapshots,
+            CheckKind::Flushes,
+        ];
         judged.into_iter().any(|what| self.checks(what))
     }
 

@@ -6,8 +6,8 @@ use crate::names::ProgramNames;
 use crate::options::{Asked, Stdin, Target};
 use landfall_finding::text::count;
 use landfall_finding::{
-    Coverage, Finding, Isolation, Limit, Place, RecoveryOutcome, Run, Sample, SearchSpace,
-    Severity, Stats, StdinFile, Verdict, Word,
+    Assumption, Coverage, Finding, Isolation, Limit, Place, RecoveryOutcome, Run, Sample,
+    SearchSpace, Stats, StdinFile, Verdict, Word,
 };
 use landfall_native::{Cut, Foreign, Outcome, Server, Symbols};
 use std::collections::BTreeMap;
@@ -46,6 +46,7 @@ pub(crate) struct SearchReport {
     pub(crate) isolation: Isolation,
     /// Somebody asked the persistent heap for a block.
     allocates: bool,
+    assumptions: Vec<Assumption>,
     warnings: Vec<String>,
     /// Persistency races that are not listed: a worse finding is about the same store.
     hidden_races: u64,
@@ -88,6 +89,13 @@ impl SearchReport {
         true
     }
 
+    /// A finding on the list shows like this one, too: others like it are counted there.
+    pub(crate) fn shows_as(&mut self, finding: &Finding, symptom: &Finding) {
+        if let Some(at) = self.known.same_cause(finding) {
+            self.known.shows_as(symptom, at);
+        }
+    }
+
     /// Also those that are allowed.
     pub(crate) fn all(&self) -> impl Iterator<Item = &Finding> {
         self.findings.iter().chain(&self.allowed)
@@ -124,6 +132,13 @@ impl SearchReport {
     /// Something worth knowing that is no finding.
     pub(crate) fn warn(&mut self, text: &str) {
         self.warnings.push(text.to_owned());
+    }
+
+    /// Something is taken to hold.
+    pub(crate) fn assume(&mut self, assumption: Assumption) {
+        if !self.assumptions.contains(&assumption) {
+            self.assumptions.push(assumption);
+        }
     }
 
     /// Not everything is looked at, for this reason.
@@ -239,8 +254,11 @@ impl SearchReport {
         started: Instant,
     ) -> Result<Run, Error> {
         let known_before = options.known.remove(&mut self.findings);
-        let worst = self.findings.iter().map(|f| f.severity).max();
-        let fails = worst.is_some_and(|worst: Severity| worst >= options.fail_on);
+        let counts = |finding: &&Finding| {
+            let harmless = (finding.effect).is_some_and(|effect| effect < options.fail_on_race);
+            finding.severity >= options.fail_on && !harmless
+        };
+        let fails = self.findings.iter().any(|finding| counts(&finding));
         let complete = self.limits.is_empty();
         let verdict = match (fails, complete) {
             (true, _) => Verdict::Findings,
@@ -289,6 +307,7 @@ impl SearchReport {
             known_before,
             in_libraries: self.in_libraries,
             not_judged: self.not_judged,
+            assumptions: self.assumptions,
             warnings: self.warnings,
             check,
             command: crate::record::command(&options.arguments),

@@ -12,7 +12,7 @@ use crate::witness::build_command;
 use init::PoolInit;
 use landfall_finding::BuildCommand;
 use landfall_native::compiler::{self, Compilation, Language};
-use landfall_native::{HeapChecks, Input, Job, MallocMetadata, Program};
+use landfall_native::{HeapChecks, Input, Job, MallocMetadata, Program, Saying, SayingKind};
 use std::ffi::{OsStr, OsString};
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
@@ -63,6 +63,7 @@ impl Setup<'_> {
     /// Builds the sources, or finds the program.
     pub(crate) fn target(&self) -> Result<BuiltTarget, Error> {
         let mut built = self.programs_built()?;
+        self.all_replaced(&built.programs)?;
         if let Some(command) = &self.options.pm_init {
             let pools = self.pools(command)?;
             let programs = &mut built.programs;
@@ -73,6 +74,46 @@ impl Setup<'_> {
             }
         }
         Ok(built)
+    }
+
+    /// A lock that nothing was put in the place of is not what was asked for.
+    fn all_replaced(&self, programs: &Programs) -> Result<(), Error> {
+        if self.options.replace.is_empty() {
+            return Ok(());
+        }
+        let program = [Some(&programs.program), programs.recover.as_ref()];
+        let said: Vec<Saying> = (program.into_iter().flatten())
+            .flat_map(|program| landfall_native::sayings(&program.path))
+            .filter(|saying| saying.kind == SayingKind::Replaced)
+            .collect();
+        for rule in &self.options.replace {
+            let of_rule = |ending: &str| {
+                let mut of = said.iter().filter(|saying| saying.file == *rule);
+                of.any(|saying| saying.function.ends_with(ending))
+            };
+            let missing = match rule.rsplit_once('_').map(|(_, last)| last) {
+                Some("mutex" | "spin" | "rwlock")
+                    if !["_lock", "_trylock", "_wrlock"]
+                        .iter()
+                        .any(|end| of_rule(end)) =>
+                {
+                    Some("takes it")
+                }
+                Some("mutex" | "spin" | "rwlock") if !of_rule("unlock") => Some("gives it back"),
+                _ if !of_rule("") => Some("is called that"),
+                _ => None,
+            };
+            if let Some(missing) = missing {
+                let how = match self.target.sources.is_empty() {
+                    true => "; build the program with `landfall cc --replace=…`",
+                    false => "",
+                };
+                return Err(Error::usage(format!(
+                    "--replace {rule}: no function that {missing}, with the address of the lock as its first argument{how}"
+                )));
+            }
+        }
+        Ok(())
     }
 
     /// The files in the directory of pools as that command leaves them.
@@ -181,6 +222,8 @@ impl Setup<'_> {
         ] {
             arguments.extend(asked.then(|| option.into()));
         }
+        let rules = self.options.replace.iter();
+        arguments.extend(rules.map(|rule| format!("--replace={rule}").into()));
         arguments.extend(self.target.compiler_flags.iter().cloned());
         arguments.extend(sources.iter().map(|s| s.clone().into_os_string()));
         let build = build_command(language, &arguments);

@@ -37,6 +37,33 @@ impl SourceTexts {
         ))
     }
 
+    /// The lines that would add the stores at these places of one file to their transaction, with line and column of what each belongs
+    /// before.
+    pub(crate) fn snapshot_lines(&self, at: &[Place]) -> Vec<(u32, u32, String)> {
+        let Some(first) = at.first() else {
+            return Vec::new();
+        };
+        let Ok(text) = std::fs::read_to_string(self.directory.join(&first.file)) else {
+            return Vec::new();
+        };
+        let unit = landfall_repair::Unit {
+            text: &text,
+            language: match first.file.ends_with(".c") {
+                true => landfall_repair::SourceLanguage::C,
+                false => landfall_repair::SourceLanguage::Cxx,
+            },
+            headers: &[],
+        };
+        let stores: Vec<landfall_repair::Place> = (at.iter())
+            .map(|at| landfall_repair::Place {
+                line: at.line,
+                column: at.column,
+            })
+            .collect();
+        let lines = landfall_repair::snapshot_lines(&unit, &stores).into_iter();
+        lines.map(|(at, code)| (at.line, at.column, code)).collect()
+    }
+
     /// What is assigned to at a place whose column is that of the `=`, where that can be told from the text.
     pub fn assigned(&mut self, at: &Place) -> Option<String> {
         let column = at.column.checked_sub(1)? as usize;

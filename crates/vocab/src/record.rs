@@ -145,6 +145,11 @@ pub mod mark {
     pub const YIELD: u64 = 6;
     /// `lf_pm` was called; the record's address is the region's end.
     pub const REGION: u64 = 7;
+    /// A transaction begins, or takes one more level; its work is done, or undone.
+    pub const TX_BEGIN: u64 = 8;
+    pub const TX_END: u64 = 9;
+    /// The transaction answers for the bytes from the record's address on; above 8 bits, how many.
+    pub const TX_ADD: u64 = 10;
 }
 
 /// How a thread looked at what tells it from others.
@@ -238,7 +243,12 @@ pub mod step {
     pub const PEND: u8 = 41;
     pub const DELIVER: u8 = 42;
     pub const AWAIT_SIGNAL: u8 = 43;
-    pub const NAMES: [&str; 44] = [
+    /// The program says that it holds a lock of its own making, or that it gives it back.
+    pub const HOLD: u8 = 44;
+    pub const LET_GO: u8 = 45;
+    /// All that others do is tried before it and after it.
+    pub const PREEMPT: u8 = 46;
+    pub const NAMES: [&str; 47] = [
         "begin",
         "create",
         "exit",
@@ -283,6 +293,9 @@ pub mod step {
         "pend",
         "deliver",
         "await-signal",
+        "hold",
+        "let-go",
+        "preempt",
     ];
 }
 

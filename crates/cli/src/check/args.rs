@@ -2,7 +2,7 @@
 
 use super::sealing::Directives;
 use crate::args::{Colour, Format, PlatformArg};
-use landfall::finding::{Allowed, Severity};
+use landfall::finding::{Allowed, RaceEffect, Severity};
 use landfall::{
     CheckKind, MemoryModel, Options, PreemptAt, RaceOrder, ScheduleOrder, Stdin, Target,
 };
@@ -46,9 +46,10 @@ pub(crate) struct CheckArgs {
     #[arg(long, help_heading = "What to report")]
     pub(crate) volatile_atomic: bool,
 
-    /// Findings from this severity on make the check fail
-    #[arg(long, value_name = "SEVERITY", default_value_t = Severity::Warning, value_parser = severities(), help_heading = "What to report")]
-    pub(crate) fail_on: Severity,
+    /// Findings from this severity on make the check fail: error, warning or perf; with race=EFFECT, data races only from this effect on:
+    /// fails, output, state or nothing
+    #[arg(long, value_name = "SEVERITY[,race=EFFECT]", default_value = "warning", value_parser = fail_on, help_heading = "What to report")]
+    pub(crate) fail_on: FailOn,
 
     /// Do not report findings of this kind, or of this kind at this place: KIND[:FILE[:LINE]]
     #[arg(
@@ -209,6 +210,10 @@ pub(crate) struct CheckArgs {
     #[arg(long, help_heading = "Threads")]
     pub(crate) kernel: bool,
 
+    /// A lock that was checked is taken for granted: MINE=pthread_mutex, or FUNCTION=pthread_mutex_lock, puts the other in its place
+    #[arg(long, value_name = "MINE=THEIRS", value_parser = rule, help_heading = "Threads")]
+    pub(crate) replace: Vec<String>,
+
     /// A recovery that creates threads runs under every schedule, too; otherwise under one
     #[arg(long, help_heading = "Threads")]
     pub(crate) recover_schedules: bool,
@@ -261,6 +266,8 @@ pub(crate) enum CheckArg {
     Robustness,
     /// Recoveries that may read half a store
     Races,
+    /// Recoveries that see a store of a transaction which does not answer for it
+    Snapshots,
     /// Flushes and fences that do nothing
     Flushes,
     /// Plain accesses of several threads that nothing orders
@@ -336,6 +343,26 @@ fn values(text: &str) -> Result<NondetValues, String> {
     }
 }
 
+/// A lock of the program's, and what takes its place.
+fn rule(text: &str) -> Result<String, String> {
+    let known = |theirs: &str| {
+        let families = ["pthread_mutex", "pthread_spin", "pthread_rwlock"];
+        families.iter().any(|family| {
+            let rest = theirs.strip_prefix(family);
+            rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('_'))
+        })
+    };
+    match text.split_once('=') {
+        Some((mine, theirs)) if !mine.is_empty() && !text.contains(';') && known(theirs) => {
+            Ok(text.to_owned())
+        }
+        _ => Err(
+            "MINE=pthread_mutex, pthread_spin or pthread_rwlock, or a function of theirs"
+                .to_owned(),
+        ),
+    }
+}
+
 fn offset(text: &str) -> Result<u16, String> {
     let bytes = text.parse::<u16>().ok().filter(|bytes| bytes % 16 == 0);
     let bytes = bytes.filter(|&bytes| bytes <= 4096);
@@ -357,11 +384,25 @@ pub(crate) fn duration(text: &str) -> Result<Duration, String> {
     Duration::try_from_secs_f64(number * unit).map_err(|_| "not a length of time".to_owned())
 }
 
-/// The severities, as words.
-fn severities() -> impl clap::builder::TypedValueParser<Value = Severity> {
-    use clap::builder::{PossibleValuesParser, TypedValueParser};
-    let names = Severity::ALL.iter().map(|severity| severity.name());
-    PossibleValuesParser::new(names).try_map(|name| name.parse::<Severity>())
+/// What makes a check fail.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct FailOn {
+    severity: Severity,
+    race: RaceEffect,
+}
+
+fn fail_on(text: &str) -> Result<FailOn, String> {
+    let mut found = FailOn {
+        severity: Severity::Warning,
+        race: RaceEffect::Nothing,
+    };
+    for part in text.split(',') {
+        match part.strip_prefix("race=") {
+            Some(effect) => found.race = effect.parse()?,
+            None => found.severity = part.parse()?,
+        }
+    }
+    Ok(found)
 }
 
 impl CheckArg {
@@ -370,6 +411,7 @@ impl CheckArg {
             CheckArg::Crash => CheckKind::Crash,
             CheckArg::Robustness => CheckKind::Robustness,
             CheckArg::Races => CheckKind::Races,
+            CheckArg::Snapshots => CheckKind::Snapshots,
             CheckArg::Flushes => CheckKind::Flushes,
             CheckArg::DataRaces => CheckKind::DataRaces,
             CheckArg::Locks => CheckKind::Locks,
@@ -396,7 +438,8 @@ impl CheckArgs {
             },
             no_prefix: self.no_prefix,
             volatile_atomic: self.volatile_atomic,
-            fail_on: self.fail_on,
+            fail_on: self.fail_on.severity,
+            fail_on_race: self.fail_on.race,
             allow: self.allow.clone(),
             baseline: self.baseline.clone(),
             pm_dir: self.pm_dir.clone(),
@@ -424,6 +467,7 @@ impl CheckArgs {
             sv_comp: self.sv_comp,
             asm_atomic: self.asm_atomic,
             kernel: self.kernel,
+            replace: self.replace.clone(),
             nondet: self.nondet.0.clone(),
             signals: self.signals,
             spurious: self.spurious.unwrap_or(u32::from(!self.sv_comp)),

@@ -4,7 +4,7 @@ use anstyle::{AnsiColor, Style};
 use landfall::SourceTexts;
 use landfall::finding::text::{bytes, plain};
 use landfall::finding::{
-    Action, Finding, Fix, GapKind, Place, Preemptions, ReadChoice, Severity, Store,
+    Action, Finding, Fix, GapKind, Kind, Place, Preemptions, ReadChoice, Severity, Store,
 };
 use std::fmt::Write;
 
@@ -14,6 +14,9 @@ pub(crate) enum Detail {
     Short,
     Full,
 }
+
+/// Stores that their transaction does not answer for, of one finding.
+const MOST_UNADDED: usize = 4;
 
 /// Reads listed in full detail; the witness has all of them.
 const MOST_CHOICES: usize = 20;
@@ -108,6 +111,13 @@ fn headline(finding: &Finding) -> String {
         1 => "a power failure".to_owned(),
         n => format!("{n} power failures, the last"),
     };
+    if finding.kind == Kind::MissingSnapshot {
+        let seen = match &finding.crash_at {
+            Some(at) => format!("(seen after {times} at {})", at.colons()),
+            None => format!("(seen after {times})"),
+        };
+        return at.map_or(seen.clone(), |at| format!("{at}   {seen}"));
+    }
     let context = match &finding.crash_at {
         Some(at) => format!("(recovery, after {times} at {})", at.colons()),
         None => format!("(recovery, after {times} at the start)"),
@@ -121,6 +131,9 @@ fn headline(finding: &Finding) -> String {
 fn stores(out: &mut String, finding: &Finding, sources: &mut SourceTexts) {
     if let Some(racing) = finding.racing() {
         return race(out, racing, sources);
+    }
+    if finding.kind == Kind::MissingSnapshot {
+        return unadded(out, finding, sources);
     }
     match (finding.lost(), finding.kept()) {
         (Some(lost), Some(_)) if finding.is_torn() => {
@@ -177,6 +190,33 @@ fn stores(out: &mut String, finding: &Finding, sources: &mut SourceTexts) {
             );
         }
         (None, _) => {}
+    }
+}
+
+/// Stores of a transaction that does not answer for them, and the lines that are missing.
+fn unadded(out: &mut String, finding: &Finding, sources: &mut SourceTexts) {
+    let mut told: Vec<&Place> = Vec::new();
+    for store in finding.unadded() {
+        let Some(at) = &store.at else { continue };
+        if told.len() == MOST_UNADDED || told.iter().any(|known| known.same_line(at)) {
+            continue;
+        }
+        let text = match told.is_empty() {
+            true => "nothing added this to the transaction before it is stored",
+            false => "… nor this",
+        };
+        told.push(at);
+        mark(out, sources, store, Tone::Bad, text);
+    }
+    for fix in &finding.fix {
+        let before = fix.before.as_ref().map(Place::colons).unwrap_or_default();
+        let _ = match &fix.code {
+            Some(code) => writeln!(out, "   = fix: `{code}` is missing before {before}"),
+            None => writeln!(
+                out,
+                "   = fix: add what is stored to the transaction before {before}"
+            ),
+        };
     }
 }
 

@@ -139,8 +139,16 @@ fn for_people(run: &Run, args: &CheckArgs, width: usize) -> String {
         Verdict::Incomplete => format!("incomplete (limit: {})", limits()),
     };
     let _ = writeln!(out, "{verdict}: {covered}{eager}");
+    for assumption in &run.assumptions {
+        let at = assumption.at.as_ref();
+        let at = at.map_or_else(String::new, |at| format!(" ({})", at.colons()));
+        let _ = writeln!(out, "assumed: {}{at}", assumption.message);
+    }
     if let Some(why) = &run.not_judged {
-        let _ = writeln!(out, "not judged: robustness, races, flushes ({why})");
+        let _ = writeln!(
+            out,
+            "not judged: robustness, races, snapshots, flushes ({why})"
+        );
     }
     let fallback = stats.isolation.as_ref().and_then(|i| i.fallback.as_ref());
     if let (true, Some(why)) = (args.verbose, fallback) {

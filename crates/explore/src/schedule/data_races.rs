@@ -28,19 +28,10 @@ pub struct Party {
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub struct DataRace {
     pub object: u32,
+    /// The bytes of it that both access.
+    pub mask: u64,
     pub first: Party,
     pub second: Party,
-}
-
-impl DataRace {
-    /// Which bytes of the object the second access is to, in the execution that shows it; all of them if it is not there.
-    pub fn mask_in(&self, trace: &Trace) -> u64 {
-        let steps = trace.steps.iter().map(|s| (s.object, s.site, s.mask));
-        let others = trace.trailing.iter().map(|a| (a.object, a.site, a.mask));
-        (steps.chain(others))
-            .find(|&(object, site, _)| object == self.object && site == self.second.site)
-            .map_or(u64::MAX, |(.., mask)| mask)
-    }
 }
 
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -61,7 +52,8 @@ struct Detector<'a> {
     sets: &'a Sets,
     /// Per thread: its clock from each tick on, ascending.
     clocks: Vec<Vec<(u32, Clock)>>,
-    held: Vec<Vec<u32>>,
+    /// Per thread: the locks that it holds from each tick on, ascending.
+    held: Vec<Vec<(u32, Vec<u32>)>>,
     /// What a released lock passes on.
     passed: Vec<(u32, u64, Clock)>,
     /// Per lock and what is accessed in a critical section of it: what those pass on.
@@ -92,7 +84,7 @@ pub fn data_races(trace: &Trace, order: Order, relation: Relation, found: &mut V
         relation,
         sets: &trace.sets,
         clocks: vec![vec![(0, vec![0; order.threads])]; order.threads],
-        held: vec![Vec::new(); order.threads],
+        held: vec![vec![(0, Vec::new())]; order.threads],
         passed: Vec::new(),
         sections: Vec::new(),
         inside: vec![None; order.threads],
@@ -181,16 +173,32 @@ impl Detector<'_> {
             mask: access.mask,
             plain: !access.atomic,
             known_from: access.tick + u32::from(!access.within),
-            held: self.holds(thread, access.within),
+            held: self.holds(thread, access.tick, access.within),
         };
-        self.look(seen, &clock);
+        if !access.unjudged {
+            self.look(seen, &clock);
+        }
     }
 
-    /// Locks that a thread holds.
-    fn holds(&self, thread: usize, within: bool) -> Vec<u32> {
-        let mut held = self.held[thread].clone();
+    /// Locks that a thread holds at one of its ticks.
+    fn holds(&self, thread: usize, tick: u32, within: bool) -> Vec<u32> {
+        let known = &self.held[thread];
+        let after = known.partition_point(|(from, _)| *from <= tick);
+        let mut held = known[after.saturating_sub(1)].1.clone();
         held.extend(self.inside[thread].filter(|_| within));
         held
+    }
+
+    fn takes(&mut self, thread: usize, step: &Step) {
+        let mut held = self.holds(thread, step.tick, false);
+        held.push(step.object);
+        self.held[thread].push((step.tick, held));
+    }
+
+    fn gives_back(&mut self, thread: usize, step: &Step) {
+        let mut held = self.holds(thread, step.tick, false);
+        held.retain(|&lock| lock != step.object);
+        self.held[thread].push((step.tick, held));
     }
 
     fn step(&mut self, step: &Step) {
@@ -224,9 +232,11 @@ impl Detector<'_> {
                 mask: step.mask,
                 plain: step.plain,
                 known_from: tick,
-                held: self.held[thread].clone(),
+                held: self.holds(thread, tick, false),
             };
-            self.look(seen, &clock);
+            if !step.unjudged {
+                self.look(seen, &clock);
+            }
         }
     }
 
@@ -284,24 +294,32 @@ impl Detector<'_> {
         let pure = self.relation == Relation::Pure;
         match op {
             Op::Section => self.section(thread, step, clock),
-            Op::Lock | Op::TryLock | Op::LockExclusive | Op::TryLockExclusive if writes => {
+            Op::Lock | Op::TryLock | Op::LockExclusive | Op::TryLockExclusive | Op::Hold
+                if writes =>
+            {
                 if pure {
                     self.acquire(clock, all);
                     self.acquire_sections(clock, object, None);
                 }
-                self.held[thread].push(object);
+                self.takes(thread, step);
             }
             Op::LockShared | Op::TryLockShared if writes => {
                 if pure {
                     // Not from other readers.
                     self.acquire(clock, |of, mask| of == object && mask == ALL);
                 }
-                self.held[thread].push(object);
+                self.takes(thread, step);
             }
-            Op::Unlock | Op::UnlockShared => {
-                let mask = if op == Op::Unlock { ALL } else { step.mask };
+            // Once less is nothing that others notice.
+            Op::LetGo if !writes => {}
+            Op::Unlock | Op::UnlockShared | Op::LetGo => {
+                let mask = if op == Op::UnlockShared {
+                    step.mask
+                } else {
+                    ALL
+                };
                 self.release((object, mask), clock);
-                self.held[thread].retain(|&lock| lock != object);
+                self.gives_back(thread, step);
             }
             // These make others wait, so they order under either relation.
             Op::Take | Op::TryTake | Op::Once | Op::Deliver | Op::AwaitSignal
@@ -368,6 +386,7 @@ impl Detector<'_> {
                 && first.held.iter().any(|lock| second.held.contains(lock));
             let race = DataRace {
                 object: second.object,
+                mask: first.mask & second.mask,
                 first: first.party,
                 second: second.party,
             };

@@ -26,6 +26,14 @@ pub enum Misuse {
         lock: u32,
         site: u32,
     },
+    /// Two threads say at once that they hold a lock of the program's own making.
+    HeldByTwo {
+        thread: Process,
+        lock: u32,
+        site: u32,
+        holder: Process,
+        held_since: u32,
+    },
     /// A lock is destroyed that somebody holds.
     DestroyedHeld {
         thread: Process,
@@ -112,24 +120,42 @@ pub fn misuses(trace: &Trace, order: Order) -> Vec<Misuse> {
                 }
                 held.push((thread, step.object, step.site));
             }
-            Act::Sync(Op::Unlock | Op::UnlockShared) => match holder(&held, thread, step.object) {
-                None => found.push(Misuse::UnlockedUnheld {
-                    thread: thread as Process,
-                    lock: step.object,
-                    site: step.site,
-                }),
-                Some(at) => {
-                    let (holder, ..) = held.remove(at);
-                    if holder != thread {
-                        found.push(Misuse::UnlockedByStranger {
-                            thread: thread as Process,
-                            lock: step.object,
-                            site: step.site,
-                            holder: holder as Process,
-                        });
+            Act::Sync(Op::Hold) if step.access == Access::Write => {
+                let other =
+                    |&&(by, lock, _): &&(usize, u32, u32)| lock == step.object && by != thread;
+                if let Some(&(holder, _, held_since)) = held.iter().find(other) {
+                    found.push(Misuse::HeldByTwo {
+                        thread: thread as Process,
+                        lock: step.object,
+                        site: step.site,
+                        holder: holder as Process,
+                        held_since,
+                    });
+                }
+                takes(&held, thread, step, &mut found);
+                held.push((thread, step.object, step.site));
+            }
+            Act::Sync(Op::LetGo) if step.access != Access::Write => {}
+            Act::Sync(Op::Unlock | Op::UnlockShared | Op::LetGo) => {
+                match holder(&held, thread, step.object) {
+                    None => found.push(Misuse::UnlockedUnheld {
+                        thread: thread as Process,
+                        lock: step.object,
+                        site: step.site,
+                    }),
+                    Some(at) => {
+                        let (holder, ..) = held.remove(at);
+                        if holder != thread {
+                            found.push(Misuse::UnlockedByStranger {
+                                thread: thread as Process,
+                                lock: step.object,
+                                site: step.site,
+                                holder: holder as Process,
+                            });
+                        }
                     }
                 }
-            },
+            }
             Act::Sync(Op::Destroy) => {
                 if let Some(at) = holder(&held, thread, step.object) {
                     let (holder, ..) = held.remove(at);
@@ -211,7 +237,13 @@ pub enum Reason {
     /// Others to arrive at a barrier.
     Others { barrier: u32 },
     /// A change of what it reads in a loop; `last` wrote it last.
-    Change { object: u32, last: Option<Process> },
+    Change {
+        object: u32,
+        mask: u64,
+        /// All that it reads in the loop: an index into [`super::Sets::watched`], 0 if that is not known.
+        more: u32,
+        last: Option<Process>,
+    },
     /// The end of another thread.
     End { of: Process },
     /// Its own store buffer or something nobody will do.
@@ -277,6 +309,8 @@ pub fn explain(trace: &Trace, order: Order) -> Option<StuckThread> {
                         stuck.spinning = true;
                         Reason::Change {
                             object: step.object,
+                            mask: step.mask,
+                            more: step.more,
                             last: by,
                         }
                     }

@@ -121,6 +121,7 @@ mod tests {
             write: true,
             within: false,
             atomic: false,
+            unjudged: false,
             site: 0,
         };
         assert!(shares(&[access(0, 0, read, false)], &[trailing]));

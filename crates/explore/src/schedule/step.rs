@@ -116,6 +116,8 @@ pub struct Step {
     pub in_use: bool,
     /// Its thread is not to be preempted before it ([`super::seal`]).
     pub sealed: bool,
+    /// Its thread says that what it does there is not to be judged: it is no part of a data race.
+    pub unjudged: bool,
     /// Ascending within a process. Not dense: creating a thread, joining one and ending take a tick too.
     pub tick: u32,
     /// This process' transitions up to `need.1` come before it: who issued a committed store, whose stores a fence
@@ -169,6 +171,7 @@ impl Step {
         gone: false,
         in_use: false,
         sealed: false,
+        unjudged: false,
         tick: 0,
         need: (0, 0),
         also: (0, 0),

@@ -3,7 +3,7 @@
 //!
 //! | object | its word |
 //! |---|---|
-//! | mutex, spin lock | the holder's number plus one, or 0 |
+//! | mutex, spin lock; one that the program says it holds | the holder's number plus one, or 0 |
 //! | reader-writer lock | a bit for each reader (0-31), the writer's number plus one above |
 //! | semaphore | its count |
 //! | condition | a bit for each waiter (0-27), a bit for each waiter that a signal reached (28-55), and how many of those may *not* go on |
@@ -20,8 +20,8 @@
 //! *A critical section* in which nothing else is visible is one transition, [`Op::Section`]: two of them depend on each other if
 //! what they access inside does, and the lock adds nothing.
 //!
-//! Every operation drains the store buffer of its thread, as the locked instruction in it does; those of signals do not
-//! ([`Op::drains`]).
+//! Every operation drains the store buffer of its thread, as the locked instruction in it does; those of signals do not, nor
+//! what a program says of locks of its own ([`Op::drains`]).
 //!
 //! *Waiting for a condition* is four transitions: [`Op::Wait`] enters the queue with the mutex held, [`Op::Unlock`], [`Op::Wake`]
 //! (or [`Op::TimedWake`], which is always possible), [`Op::Lock`]. POSIX asks no more: who gets the mutex after the waiter gave
@@ -97,6 +97,10 @@ pub enum Op {
     Deliver,
     /// The same, when there is one.
     AwaitSignal,
+    /// The program says that it holds a lock of its own making: nobody waits for that.
+    Hold,
+    /// It says that it gives one back.
+    LetGo,
 }
 
 fn waiter(thread: usize) -> u64 {
@@ -134,9 +138,13 @@ impl Op {
         }
     }
 
-    /// Does it wait for the stores of its thread? The handler of a signal sees them where they are.
+    /// Does it wait for the stores of its thread? The handler of a signal sees them where they are, and what a program says of its locks is
+    /// no fence.
     pub fn drains(self) -> bool {
-        !matches!(self, Op::Pend | Op::Deliver | Op::AwaitSignal)
+        !matches!(
+            self,
+            Op::Pend | Op::Deliver | Op::AwaitSignal | Op::Hold | Op::LetGo
+        )
     }
 
     /// Does it take a lock, when it succeeds?
@@ -210,9 +218,9 @@ impl Op {
         }
         match self {
             Op::Section => found,
-            Op::Lock | Op::TryLock => thread as u64 + 1,
+            Op::Lock | Op::TryLock | Op::Hold => thread as u64 + 1,
             Op::LockExclusive | Op::TryLockExclusive => (thread as u64 + 1) << MOST_READERS,
-            Op::Unlock => 0,
+            Op::Unlock | Op::LetGo => 0,
             Op::LockShared | Op::TryLockShared => found | 1 << thread,
             Op::UnlockShared => found & !(1 << thread),
             Op::AwaitSignal if found & PENDING == 0 => found,

@@ -38,6 +38,8 @@ pub struct Trailing {
     pub within: bool,
     /// It is atomic, and no transition because it is part of such a block.
     pub atomic: bool,
+    /// As in [`Step`].
+    pub unjudged: bool,
     pub site: u32,
 }
 

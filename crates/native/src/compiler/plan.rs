@@ -34,6 +34,9 @@ const OURS: [(&str, &str); 4] = [
 /// The program is a kernel's: it gets a machine.
 const KERNEL: &str = "--kernel";
 
+/// One that the pass gets all of.
+const REPLACE: (&str, &str) = ("--replace=", "LANDFALL_REPLACE");
+
 /// One that the pass need not know of.
 const PMDK: &str = "--pmdk";
 
@@ -59,6 +62,7 @@ pub(super) fn compilation(
     let (ours, mut user): (Vec<OsString>, Vec<OsString>) =
         arguments.iter().cloned().partition(|argument| {
             argument == PMDK
+                || rule(argument).is_some()
                 || OURS
                     .iter()
                     .any(|(option, _)| argument.as_os_str() == *option)
@@ -112,6 +116,10 @@ pub(super) fn compilation(
             command.env(variable, "1");
         }
     }
+    let rules: Vec<&str> = ours.iter().filter_map(rule).collect();
+    if !rules.is_empty() {
+        command.env(REPLACE.1, rules.join(";"));
+    }
     Ok(Compilation { command, remarks })
 }
 
@@ -125,8 +133,12 @@ fn machine(clang: &Path, toolbox: &Toolbox) -> Result<PathBuf, CompilerError> {
     // Others may be at it as well: each makes its own, and one rename wins.
     let scratch = source.with_extension(format!("{}.o", std::process::id()));
     let mut command = Command::new(clang);
-    command.args(["-g", "-O1", "-c"]).args(compiling_after(toolbox));
-    command.args(["-D__LANDFALL_KERNEL__=1", "-o"]).arg(&scratch);
+    command
+        .args(["-g", "-O1", "-c"])
+        .args(compiling_after(toolbox));
+    command
+        .args(["-D__LANDFALL_KERNEL__=1", "-o"])
+        .arg(&scratch);
     let failed = |program: &Path, source| CompilerError::Run {
         program: program.to_owned(),
         source,
@@ -139,6 +151,11 @@ fn machine(clang: &Path, toolbox: &Toolbox) -> Result<PathBuf, CompilerError> {
     }
     fs::rename(&scratch, &object).map_err(|source| failed(&object, source))?;
     Ok(object)
+}
+
+/// What `--replace` asks for, if an argument is that.
+fn rule(argument: &OsString) -> Option<&str> {
+    argument.to_str()?.strip_prefix(REPLACE.0)
 }
 
 /// What follows `--` are file names only.

@@ -51,7 +51,11 @@ const VARIABLES: [&str; 10] = [
 ];
 
 /// What stands for files of PMDK that ask devices.
-const REPLACED: [(&str, &str); 2] = [
+const REPLACED: [(&str, &str); 3] = [
+    (
+        "src/core/valgrind/pmemcheck.h",
+        include_str!("pmdk_transactions.h"),
+    ),
     (
         "src/libpmem2/badblocks_none.c",
         include_str!("pmdk_no_device.c"),
@@ -60,6 +64,14 @@ const REPLACED: [(&str, &str); 2] = [
         "src/libpmem2/usc_none.c",
         include_str!("pmdk_no_shutdowns.c"),
     ),
+];
+
+/// Where a transaction's work is done, or given up: what follows in it is not undone with it. PMDK tells its tools only when all of
+/// it ends.
+const STAGES: &str = "src/libpmemobj/tx.c";
+const WORK_ENDS: [&str; 2] = [
+    "tx->stage = TX_STAGE_ONCOMMIT;",
+    "tx->stage = TX_STAGE_ONABORT;",
 ];
 
 /// Would change the build behind everybody's back.
@@ -207,6 +219,7 @@ fn build_in(
             fs::write(&path, text).map_err(|source| file(&path, source))?;
         }
     }
+    tell_stages(&sources.join(STAGES))?;
     let compiler = scratch.join("cc");
     wrap(&compiler, landfall, scratch, whole)?;
     make(&scratch.join("lib"))?;
@@ -231,6 +244,29 @@ fn build_in(
     let _ = fs::remove_dir_all(scratch.join("package"));
     let about = scratch.join(ABOUT);
     fs::write(&about, format!("{version}\n{from}\n")).map_err(|source| file(&about, source))
+}
+
+/// Says where the work of transactions ends; in sources that look different, it ends where the transaction does.
+fn tell_stages(path: &Path) -> Result<(), PmdkError> {
+    let failed = |source| file(path, source);
+    let Ok(text) = fs::read_to_string(path) else {
+        return Ok(());
+    };
+    match with_stages(&text) {
+        Some(told) => fs::write(path, told).map_err(failed),
+        None => Ok(()),
+    }
+}
+
+fn with_stages(text: &str) -> Option<String> {
+    if !WORK_ENDS.iter().all(|ends| text.contains(ends)) {
+        return None;
+    }
+    // Lines keep their numbers: findings point at them.
+    let told = WORK_ENDS.iter().fold(text.to_owned(), |text, ends| {
+        text.replace(ends, &format!("lf_tx_end(), {ends}"))
+    });
+    Some(format!("#define LANDFALL_STAGES 1\n#line 1\n{told}"))
 }
 
 /// The top of a source tree, for somebody who names that or its `src`.
@@ -408,6 +444,21 @@ mod tests {
         fs::write(scratch.join("VERSION"), "$(shell id)").unwrap();
         assert_eq!(version(&scratch), "unknown");
         let _ = fs::remove_dir_all(&scratch);
+    }
+
+    #[test]
+    fn the_work_of_a_transaction_ends_where_its_stage_changes() {
+        let text =
+            "a\n\tif (x)\n\t\ttx->stage = TX_STAGE_ONABORT;\ntx->stage = TX_STAGE_ONCOMMIT;\n";
+        let told = with_stages(text).unwrap();
+        let (first, rest) = told.split_once("#line 1\n").unwrap();
+        assert_eq!(first, "#define LANDFALL_STAGES 1\n");
+        assert!(
+            rest.contains("\n\t\tlf_tx_end(), tx->stage = TX_STAGE_ONABORT;\n"),
+            "{rest}"
+        );
+        assert_eq!(rest.lines().count(), text.lines().count());
+        assert_eq!(with_stages("tx->stage = TX_STAGE_ONABORT;"), None);
     }
 
     #[test]

@@ -19,7 +19,8 @@ fn answer(instructions: &[AsmInstruction]) -> Option<(&'static str, bool)> {
     let is = |one: &AsmInstruction, names: &[&str]| {
         names.contains(&one.mnemonic.as_str()) && one.arguments.is_empty()
     };
-    let into_operand = |one: &AsmInstruction| matches!(one.arguments[..], [AsmArgument::Operand(0, _)]);
+    let into_operand =
+        |one: &AsmInstruction| matches!(one.arguments[..], [AsmArgument::Operand(0, _)]);
     match instructions {
         [one] if is(one, &["cli"]) => Some(("lfk_cli", false)),
         [one] if is(one, &["sti"]) => Some(("lfk_sti", false)),

@@ -8,7 +8,7 @@ use crate::term::Term;
 use landfall_ir::Type;
 
 /// Calls without effect on anything that is looked at; those with a result return zero.
-const WITHOUT_EFFECT: [&str; 25] = [
+const WITHOUT_EFFECT: [&str; 30] = [
     "printf",
     "puts",
     "putchar",
@@ -26,6 +26,11 @@ const WITHOUT_EFFECT: [&str; 25] = [
     "sleep",
     "nanosleep",
     "lf_yield",
+    "lf_preempt",
+    "lf_lock",
+    "lf_unlock",
+    "lf_alloc_mark",
+    "lf_free_mark",
     "pthread_attr_init",
     "pthread_attr_destroy",
     "pthread_mutexattr_init",

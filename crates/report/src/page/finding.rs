@@ -152,6 +152,13 @@ fn places(html: &mut Html, found: &Finding, sources: &PageLines<'_>) {
                     at,
                     sources,
                 ),
+                StoreRole::Unadded => excerpt(
+                    html,
+                    "lost",
+                    &format!("Nothing added this to its transaction{bytes}"),
+                    at,
+                    sources,
+                ),
             }
         }
         if lost > MOST_STORES {

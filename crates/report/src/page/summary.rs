@@ -72,6 +72,7 @@ fn looked_for(scope: &Scope) -> String {
         "crash" => "recoveries that fail",
         "robustness" => "recoveries that see a store without an earlier one",
         "races" => "recoveries that may read half a store",
+        "snapshots" => "stores that their transaction does not answer for",
         "flushes" => "flushes and fences that do nothing",
         "data-races" => "data races",
         "heap" => "misuse of the heap",
@@ -132,6 +133,12 @@ pub(super) fn summary(html: &mut Html, run: &Run) {
             }
             html.say("dt", &[], "Not covered")
                 .say("dd", &[], &not_covered(run));
+            for assumption in &run.assumptions {
+                let at = assumption.at.as_ref();
+                let at = at.map_or_else(String::new, |at| format!(" ({})", at.colons()));
+                let text = format!("{}{at}", assumption.message);
+                html.say("dt", &[], "Assumed").say("dd", &[], &text);
+            }
             for warning in &run.warnings {
                 html.say("dt", &[], "Mind").say("dd", &[], warning);
             }

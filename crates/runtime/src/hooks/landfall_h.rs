@@ -1,10 +1,11 @@
 //! The functions of landfall.h that are not the persistent heap.
 
 use crate::hooks::flushes;
-use crate::memory::shadow::{asked, known};
+use crate::memory::shadow::{asked, is_persistent, known, offset};
 use crate::run::shared::trace_len;
 use crate::run::trace::{self, Origin};
 use crate::state::{run, running};
+use crate::threads::said;
 use core::sync::atomic::Ordering::Relaxed;
 use landfall_vocab::builtin::Builtin;
 use landfall_vocab::record::{RecordKind, Records, mark};
@@ -161,14 +162,44 @@ pub extern "C" fn lf_checksum_end(accepted: i32) {
 
 #[unsafe(no_mangle)]
 pub extern "C" fn lf_ignore_begin() {
-    marked(mark::IGNORE_BEGIN, caller!());
+    let caller = caller!();
+    marked(mark::IGNORE_BEGIN, caller);
+    said::ignore_begins(caller);
     begin_aside();
 }
 
 #[unsafe(no_mangle)]
 pub extern "C" fn lf_ignore_end() {
-    marked(mark::IGNORE_END, caller!());
+    let caller = caller!();
+    marked(mark::IGNORE_END, caller);
+    said::ignore_ends(caller);
     end_aside();
+}
+
+/// Nobody asks what a recovery, of which only the reads are wanted, does in its transactions.
+fn transacted(mark: u64, offset: u64, caller: usize) {
+    if running() && !run().reads_only.get() {
+        let origin = Origin::library(Builtin::unknown, caller);
+        trace::with_value(RecordKind::Mark, offset, mark, 0, origin);
+    }
+}
+
+#[unsafe(no_mangle)]
+pub extern "C" fn lf_tx_begin() {
+    transacted(mark::TX_BEGIN, 0, caller!());
+}
+
+#[unsafe(no_mangle)]
+pub extern "C" fn lf_tx_add(p: usize, length: usize) {
+    if length != 0 && is_persistent(p) {
+        let mark = mark::TX_ADD | (length as u64) << 8;
+        transacted(mark, offset(p), caller!());
+    }
+}
+
+#[unsafe(no_mangle)]
+pub extern "C" fn lf_tx_end() {
+    transacted(mark::TX_END, 0, caller!());
 }
 
 #[unsafe(no_mangle)]

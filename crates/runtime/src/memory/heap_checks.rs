@@ -3,18 +3,19 @@
 
 use crate::memory::bytes;
 use crate::memory::heap::HEADER;
+use crate::memory::marked;
 use crate::memory::own::{Scratch, place};
 use crate::run::call_stack;
 use crate::run::outcome::{self, Report};
 use crate::run::trace::Origin;
-use crate::state::server;
+use crate::state::{run, server};
 use crate::syscalls::sys;
 use crate::threads::visible;
 use landfall_vocab::builtin::Builtin;
 use landfall_vocab::shared::{End, heap_error, option};
 
 /// Bytes that one byte of shadow speaks for.
-const GRAIN: usize = 16;
+pub(crate) const GRAIN: usize = 16;
 /// At least so much behind a block belongs to nobody.
 pub(crate) const RED_ZONE: usize = 16;
 /// Shadow: `1..=16` bytes of the grain may be touched; 0, none; this, none any more.
@@ -28,16 +29,28 @@ const KEEP_FREED_UP_TO: usize = 256 << 20;
 /// In front of a block's own header.
 #[repr(C)]
 pub(crate) struct Record {
-    allocated: [u64; KEPT],
-    freed: [u64; KEPT],
+    pub(crate) allocated: [u64; KEPT],
+    pub(crate) freed: [u64; KEPT],
     /// What was asked for.
-    length: usize,
-    state: usize,
+    pub(crate) length: usize,
+    pub(crate) state: usize,
+}
+
+/// Where a block begins, and what is known of it.
+pub(crate) type KnownBlock = (usize, *mut Record);
+
+impl Record {
+    pub(crate) fn begin(&mut self, length: usize, state: usize) {
+        self.allocated = [0; KEPT];
+        self.freed = [0; KEPT];
+        self.length = length;
+        self.state = state;
+    }
 }
 
 pub(crate) const RECORD: usize = size_of::<Record>();
-const LIVE: usize = 0x6c69_7665_626c_6f63;
-const DEAD: usize = 0x6465_6164_626c_6f63;
+pub(crate) const LIVE: usize = 0x6c69_7665_626c_6f63;
+pub(crate) const DEAD: usize = 0x6465_6164_626c_6f63;
 
 pub(crate) const SHADOW_LEN: usize = place::HEAP_LEN / GRAIN;
 
@@ -80,10 +93,7 @@ pub(crate) unsafe fn taken(from: usize, block: usize, length: usize, end: usize)
     // SAFETY: what the caller promises.
     unsafe {
         let record = record(block);
-        (*record).allocated = [0; KEPT];
-        (*record).freed = [0; KEPT];
-        (*record).length = length;
-        (*record).state = LIVE;
+        (*record).begin(length, LIVE);
         call_stack::walk(call_stack::frame_pointer(), &mut (*record).allocated);
         bytes::fill(shadow(from), 0, (end - from) / GRAIN);
         bytes::fill(shadow(block), GRAIN as u8, length / GRAIN);
@@ -143,7 +153,11 @@ pub(crate) fn look_if_asked(address: usize, length: usize, writes: bool) {
 
 /// Would it?
 pub(crate) fn refuses(address: usize, length: usize) -> bool {
-    on() && crate::state::running() && is_heap(address) && first_bad(address, length).is_some()
+    if !on() || !crate::state::running() {
+        return false;
+    }
+    is_heap(address) && first_bad(address, length).is_some()
+        || run().marked.get() != 0 && marked::refuses(address, length)
 }
 
 /// How much from here on, up to so much, is of one block; nothing where that is not known.
@@ -158,7 +172,9 @@ pub(crate) fn room(address: usize, most: usize) -> usize {
 pub(crate) fn committed(address: usize, length: usize, origin: Origin) {
     // SAFETY: the shadow of all of the heap is mapped before it is looked at.
     unsafe {
-        if let Some(bad) = first_bad(address, length) {
+        if is_heap(address)
+            && let Some(bad) = first_bad(address, length)
+        {
             let kind = match *shadow(bad) {
                 FREED => heap_error::WRITE_AFTER_FREE,
                 _ => heap_error::WRITE_OUTSIDE,
@@ -166,12 +182,24 @@ pub(crate) fn committed(address: usize, length: usize, origin: Origin) {
             report(kind, address, length, find(bad), Some(origin))
         }
     }
+    marked::committed(address, length, origin);
+}
+
+/// The same, of a block that the program has marked.
+pub(crate) fn committed_late(
+    address: usize,
+    length: usize,
+    block: KnownBlock,
+    origin: Origin,
+) -> ! {
+    let kind = heap_error::WRITE_AFTER_FREE;
+    // SAFETY: the caller has the block's record.
+    unsafe { report(kind, address, length, Some(block), Some(origin)) }
 }
 
 /// The stack of a thread that has not ended is taken away.
 pub(crate) fn live_stack(address: usize, thread: usize) -> ! {
-    // SAFETY: no block is named.
-    unsafe { error(heap_error::LIVE_STACK, address, thread, None) }
+    error(heap_error::LIVE_STACK, address, thread, None)
 }
 
 /// Where the block begins that ends at, or reaches over, an address. None where that is not known.
@@ -201,6 +229,9 @@ pub(crate) fn look(address: usize, length: usize, writes: bool) {
                 look_closely(address, length, writes);
             }
         }
+    }
+    if run().marked.get() != 0 {
+        marked::look(address, length, writes);
     }
 }
 
@@ -303,11 +334,8 @@ unsafe fn is_block(block: usize, record: *const Record) -> bool {
 }
 
 /// Ends the run. The text says where the block begins, how long it is, and who allocated and freed it, in hexadecimal.
-///
-/// # Safety
-/// `near` is a block and its record.
-unsafe fn error(kind: i32, address: usize, length: usize, near: Option<(usize, *mut Record)>) -> ! {
-    // SAFETY: what the caller promises.
+pub(crate) fn error(kind: i32, address: usize, length: usize, near: Option<KnownBlock>) -> ! {
+    // SAFETY: whoever has a block has its record.
     unsafe { report(kind, address, length, near, None) }
 }
 
@@ -317,7 +345,7 @@ unsafe fn report(
     kind: i32,
     address: usize,
     length: usize,
-    near: Option<(usize, *mut Record)>,
+    near: Option<KnownBlock>,
     origin: Option<Origin>,
 ) -> ! {
     // SAFETY: what the caller promises.

@@ -12,6 +12,7 @@ pub(crate) mod heap_checks;
 mod instruction;
 pub(crate) mod kernel_pointers;
 pub(crate) mod limits;
+pub(crate) mod marked;
 pub(crate) mod own;
 mod persistent_heap;
 pub(crate) mod probe;

@@ -36,7 +36,10 @@ pub(crate) fn squeeze() {
                 | RecordKind::Mfence
                 | RecordKind::Lfence
                 | RecordKind::CasFailed => false,
-                RecordKind::Mark => record.value != mark::YIELD,
+                RecordKind::Mark => !matches!(
+                    record.value & 0xff,
+                    mark::YIELD | mark::TX_BEGIN..=mark::TX_ADD
+                ),
                 _ => true,
             };
             if record.kind == RecordKind::Stack {

@@ -99,11 +99,16 @@ pub static __lf_window: OneThread<Window> = OneThread(Window(Cell::new(window::L
 /// As far as the end of the heap.
 const HEAP_TOO: u64 = (place::HEAP + place::HEAP_LEN) as u64 - window::BASE;
 
+/// All there is, and one thread runs.
+const MARKED_TOO: u64 = u64::MAX - 1;
+
 /// Several threads run: every access that others could see is looked at.
 pub(crate) fn watch(on: bool) {
     crate::memory::rewritten::watch(on);
     __lf_window.0.0.set(if on {
         u64::MAX
+    } else if run().marked.get() != 0 {
+        MARKED_TOO
     } else if crate::memory::heap_checks::on() {
         HEAP_TOO
     } else {
@@ -111,10 +116,10 @@ pub(crate) fn watch(on: bool) {
     });
 }
 
-/// One thread runs, and the heap is looked at.
+/// One thread runs, and the heap is looked at, or what the program has marked.
 #[inline(always)]
 pub(crate) fn looking_at_heap() -> bool {
-    __lf_window.0.0.get() == HEAP_TOO
+    __lf_window.0.0.get().wrapping_sub(HEAP_TOO) < u64::MAX - HEAP_TOO
 }
 
 #[inline(always)]

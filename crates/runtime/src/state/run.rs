@@ -36,6 +36,8 @@ pub(crate) struct Run {
     pub(crate) stacks: Cell<bool>,
     /// A run is on and events need no stack.
     pub(crate) quick: Cell<bool>,
+    /// Nobody asks what it does but read.
+    pub(crate) reads_only: Cell<bool>,
     /// The lines of the run's image come in the order of their offsets.
     pub(crate) image_sorted: Cell<bool>,
 
@@ -115,6 +117,8 @@ pub(crate) struct Run {
     pub(crate) too_early: Cell<bool>,
     /// Some thread runs, or ran, on a stack that is memory of the program's.
     pub(crate) given_stacks: Cell<bool>,
+    /// Blocks that the program has marked, in the server's table.
+    pub(crate) marked: Cell<usize>,
     /// Threads that wait for a condition.
     pub(crate) waiting: Cell<u32>,
 
@@ -145,6 +149,7 @@ impl Run {
                 0 => u64::MAX,
                 _ => crate::run::compaction::FIRST,
             });
+            run.reads_only.set(job.flags & job::READS_ONLY != 0);
             run.stacks.set(job.flags & job::STACKS != 0);
             let output = [STDOUT_AT, STDERR_AT].map(|at| base.add(at as usize));
             run.output.set(output);

@@ -79,6 +79,7 @@ pub(crate) struct Server {
     pub(crate) heaps_used: ThreadSet,
     pub(crate) threads: Tables,
     pub(crate) directory: Raw<Directory>,
+    pub(crate) marked: Cell<*mut crate::memory::marked::MarkedBlock>,
     pub(crate) guards: [Cell<crate::memory::protections::Guard>; crate::memory::protections::MOST],
     pub(crate) uses: [Cell<crate::threads::unseen::Used>; crate::threads::unseen::MOST],
     /// Files on disk that are mapped shared: device and number.

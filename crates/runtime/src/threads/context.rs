@@ -4,7 +4,9 @@ use super::cleanup::Cleanup;
 use super::clone::ThreadIds;
 use super::given_stacks::GivenStack;
 use super::lifecycle::How;
+use super::said::ThreadSayings;
 use super::signals::ThreadSignals;
+use super::trusted::Trusted;
 use super::wakes::Wakes;
 use super::{MOST, descriptor, tables, threads};
 use crate::files::reach::Reach;
@@ -106,6 +108,8 @@ pub(crate) struct Context {
     pub(crate) timeouts: Cell<u32>,
     pub(super) wakes: Wakes,
     pub(super) given_stack: GivenStack,
+    pub(super) said: ThreadSayings,
+    pub(super) trusted: Trusted,
     pub(super) signals: ThreadSignals,
     pub(super) ids: ThreadIds,
     /// Its virtual time, while others run.
@@ -198,6 +202,8 @@ impl Context {
             timeouts,
             wakes,
             given_stack,
+            said,
+            trusted,
             signals,
             ids,
             clock,
@@ -228,6 +234,8 @@ impl Context {
         timeouts.set(0);
         wakes.begin();
         given_stack.begin();
+        said.begin();
+        trusted.begin();
         signals.begin();
         ids.begin();
         clock.set(run().clock.get());

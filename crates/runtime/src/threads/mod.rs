@@ -26,7 +26,9 @@ mod objects;
 mod once;
 pub(crate) mod pthread;
 mod repeated;
+mod replaced;
 mod rwlock;
+pub(crate) mod said;
 mod section;
 mod semaphore;
 mod sending;
@@ -37,6 +39,7 @@ mod std_thread;
 mod steps;
 mod store_buffer;
 mod thread_specific;
+pub(crate) mod trusted;
 mod turns;
 pub(crate) mod unsafe_calls;
 pub(crate) mod unseen;
@@ -96,6 +99,10 @@ pub(crate) struct Threads {
     /// Critical sections are single steps; the lock of the one that the running thread is in, or zero.
     sections: Cell<bool>,
     section: Cell<usize>,
+    /// A debugger looks on, and stops at an access.
+    stops: Cell<bool>,
+    /// Some thread is, or was, in a function that is trusted.
+    trusting: Cell<bool>,
     /// Atomic blocks that the running thread is in, one inside of the other.
     block: Cell<u32>,
     /// Threads other than main that nobody has joined.
@@ -207,6 +214,9 @@ pub(crate) fn begin(job: &JobHeader) {
     let processes = companions * (2 + streams);
     threads.words.set(sets::words(processes as usize));
     threads.thread_words.set(1);
+    threads
+        .stops
+        .set(job.flags & job::SHOW != 0 && job.stop_origin != 0);
     threads.creations.set(job.flags & job::CREATIONS != 0);
     threads.sections.set(job.flags & job::SECTIONS != 0);
     threads.policy.set(steps::Policy::of(job.flags, job.dice));

@@ -272,7 +272,7 @@ unsafe extern "C" fn __lf_weak_spin_lock(lock: *mut i32) -> i32 {
     spin_lock(lock as usize, caller!())
 }
 
-fn spin_lock(lock: usize, caller: usize) -> i32 {
+pub(super) fn spin_lock(lock: usize, caller: usize) -> i32 {
     let object = spin(lock);
     point(Step::new(step::LOCK, lock, caller));
     object.owner.set(threads().current.get() as u32 + 1);
@@ -292,14 +292,18 @@ unsafe extern "C" fn __lf_weak_spin_trylock(lock: *mut i32) -> i32 {
             return 0;
         }
     }
-    let object = spin(lock as usize);
-    point(Step::new(step::TRY_LOCK, lock as usize, caller!()));
-    section::is_seen(lock as usize);
+    spin_try_lock(lock as usize, caller!())
+}
+
+pub(super) fn spin_try_lock(lock: usize, caller: usize) -> i32 {
+    let object = spin(lock);
+    point(Step::new(step::TRY_LOCK, lock, caller));
+    section::is_seen(lock);
     if object.owner.get() != 0 {
-        effect(lock as usize, READ, 0);
+        effect(lock, READ, 0);
         return libc::EBUSY;
     }
-    effect(lock as usize, WRITE, 0);
+    effect(lock, WRITE, 0);
     object.owner.set(threads().current.get() as u32 + 1);
     0
 }
@@ -314,17 +318,20 @@ unsafe extern "C" fn __lf_weak_spin_unlock(lock: *mut i32) -> i32 {
             return 0;
         }
     }
-    let object = spin(lock as usize);
-    let caller = caller!();
-    if object.is_owner(threads().current.get()) && section::ends(lock as usize) {
+    spin_unlock(lock as usize, caller!())
+}
+
+pub(super) fn spin_unlock(lock: usize, caller: usize) -> i32 {
+    let object = spin(lock);
+    if object.is_owner(threads().current.get()) && section::ends(lock) {
         object.owner.set(0);
         return 0;
     }
-    section::is_seen(lock as usize);
-    point(Step::new(step::UNLOCK, lock as usize, caller));
-    effect(lock as usize, WRITE, 0);
+    section::is_seen(lock);
+    point(Step::new(step::UNLOCK, lock, caller));
+    effect(lock, WRITE, 0);
     if !object.is_owner(threads().current.get()) {
-        trace::misuse(threads().current.get(), step::UNLOCK, caller, lock as usize);
+        trace::misuse(threads().current.get(), step::UNLOCK, caller, lock);
     }
     object.owner.set(0);
     0

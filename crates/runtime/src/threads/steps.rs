@@ -126,6 +126,9 @@ fn drains(kind: u8) -> bool {
             | step::PEND
             | step::DELIVER
             | step::AWAIT_SIGNAL
+            | step::HOLD
+            | step::LET_GO
+            | step::PREEMPT
     )
 }
 

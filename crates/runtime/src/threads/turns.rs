@@ -479,7 +479,8 @@ pub(super) fn synchronised(thread: usize, place: u64, kind: u8, looked: bool) {
         | step::LOCK_SHARED
         | step::TRY_LOCK_SHARED
         | step::LOCK_EXCLUSIVE
-        | step::TRY_LOCK_EXCLUSIVE => {
+        | step::TRY_LOCK_EXCLUSIVE
+        | step::HOLD => {
             let count = turns.held_count.get();
             turns.locks.set(turns.locks.get() + 1);
             turns.balance.set(turns.balance.get().wrapping_add(mix));
@@ -492,7 +493,7 @@ pub(super) fn synchronised(thread: usize, place: u64, kind: u8, looked: bool) {
             });
             turns.held_count.set(count + 1);
         }
-        step::UNLOCK | step::UNLOCK_SHARED | step::RELEASE => {
+        step::UNLOCK | step::UNLOCK_SHARED | step::RELEASE | step::LET_GO => {
             if kind == step::RELEASE {
                 turns.lasts();
             }
@@ -621,14 +622,11 @@ pub(super) fn in_vain() -> bool {
 pub(super) fn log_wait(thread: usize) -> (u64, Origin) {
     let turns = of(thread);
     let reads = turns.watch();
+    let packed = |read: Read| read.place | (read.length as u64) << 56;
     for read in reads {
-        let Read { place, length, .. } = read.get();
-        trace::watched(thread, place | (length as u64) << 56);
+        trace::watched(thread, packed(read.get()));
     }
-    let first = reads.first().map_or(0, |read| {
-        let Read { place, length, .. } = read.get();
-        place | (length as u64) << 56
-    });
+    let first = reads.first().map_or(0, |read| packed(read.get()));
     (first, turns.origin.get())
 }
 

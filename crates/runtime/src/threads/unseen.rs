@@ -2,7 +2,7 @@
 //! use, state inside libc. It happens as it happens; the trace says where, and the verdict that not everything was seen. What is done
 //! while there is one thread only concerns nobody.
 
-use super::{mappings, on, threads};
+use super::{mappings, on, threads, trusted};
 use crate::caller;
 use crate::files::descriptors;
 use crate::libc::real::real;
@@ -21,7 +21,7 @@ pub(crate) fn several() -> bool {
 /// Says so in the trace.
 pub(crate) fn note(what: u8, origin: Origin) {
     super::acted();
-    if several() {
+    if several() && !trusted::is_inside() {
         trace::plain(RecordKind::Unseen, 0, what, origin);
     }
 }

@@ -12,6 +12,7 @@ use super::sleep_sets;
 use super::steps::point;
 use super::store_buffer;
 use super::threads;
+use super::trusted;
 use super::turns;
 use crate::hooks::{self, SEQ_CST};
 use crate::memory::accesses::{read_span, store_span};
@@ -58,6 +59,47 @@ pub(super) fn is_point(atomic: bool, origin: Origin) -> bool {
     let bit = point_bit(origin.number());
     let word = &control().points[bit / 64];
     word.load(Relaxed) >> (bit % 64) & 1 != 0
+}
+
+/// The running thread is about to make an access: does a debugger stop there?
+#[inline(always)]
+fn stop(address: usize, length: usize, origin: Origin) {
+    if threads().stops.get() {
+        stop_if_asked(address as u64, length as u64, origin);
+    }
+}
+
+#[cold]
+#[inline(never)]
+fn stop_if_asked(address: u64, length: u64, origin: Origin) {
+    let job = crate::run::shared::job();
+    let overlaps = address < job.stop_at + job.stop_length && job.stop_at < address + length;
+    let here = job.stop_origin == origin.number()
+        && overlaps
+        && job.stop_thread as usize == threads().current.get()
+        && threads().steps.get() >= job.stop_steps as usize;
+    if here {
+        threads().stops.set(false);
+        __lf_meets();
+    }
+}
+
+/// The same where a store goes into the buffer. As many frames as elsewhere: a debugger counts them up to the program.
+#[cold]
+#[inline(never)]
+fn stop_before_push(address: usize, length: usize, origin: Origin) {
+    stop_if_asked(address as u64, length as u64, origin);
+    // SAFETY: it does nothing, but for keeping the frame until then.
+    unsafe { core::arch::asm!("nop", options(nomem, nostack)) };
+}
+
+/// Where a debugger stops: the access comes next.
+#[inline(never)]
+#[unsafe(no_mangle)]
+extern "C" fn __lf_meets() {
+    // Not empty, or calls of it could be left out; nor like another one, or both would be one.
+    // SAFETY: it does nothing.
+    unsafe { core::arch::asm!("nop", options(nomem, nostack)) };
 }
 
 /// Do others touch the line? Only then somebody can tell when a non-temporal store to it reaches memory.
@@ -116,6 +158,7 @@ pub(super) fn announce(
         origin,
     };
     threads().pending.set(access);
+    stop(address, length, origin);
     if heap_checks::refuses(address, length) {
         // It is in conflict with whoever freed that, so it must be known.
         access.done(0, 0, 0);
@@ -192,6 +235,15 @@ pub(crate) fn update(address: usize, length: usize, what: u8, abi: u32, origin: 
         )
     }
     let what = READ | WRITE | LOCKED | what;
+    if trusted::hides(address, length) {
+        return Access {
+            address,
+            length: 0,
+            flags: what,
+            otherwise: 0,
+            origin,
+        };
+    }
     let access = announce(address, length, what, ordering(abi), origin);
     Access {
         otherwise: ordering(abi >> FAILURE),
@@ -205,8 +257,11 @@ impl Access {
         threads().pending.set(Access { length: 0, ..self });
     }
 
-    /// It happened.
+    /// It happened. One of no bytes is nobody's business.
     pub(crate) fn done(self, found: u64, left: u64, expected: u64) {
+        if self.length == 0 {
+            return;
+        }
         let me = threads().current.get();
         self.is_made();
         let object = pack(self.address, self.length);
@@ -312,6 +367,10 @@ pub(crate) unsafe fn load(from: usize, to: *mut u8, length: usize, abi: u32, ori
     // SAFETY: what the caller promises.
     unsafe {
         by_lines(from, length, |at, piece| {
+            if trusted::hides(from + at, piece) {
+                heap_checks::look_if_asked(from + at, piece, false);
+                return bytes::copy(to.add(at), (from + at) as *const u8, piece);
+            }
             let access = announce(from + at, piece, READ, ordering(abi), origin);
             if is_persistent(from + at) && recording() {
                 first_read(from + at, piece, hooks::flags(abi), origin);
@@ -367,6 +426,10 @@ pub(crate) unsafe fn store(to: usize, from: *const u8, length: usize, abi: u32, 
     unsafe {
         by_pieces(to, length, most, |at, piece| {
             let (to, from) = (to + at, from.add(at));
+            if trusted::hides(to, piece) {
+                heap_checks::look_if_asked(to, piece, true);
+                return bytes::shift(to as *mut u8, from, piece);
+            }
             if threads().buffered.get() && !locked && signals::are_on() {
                 let is_step = persists || is_point(order != 0, origin);
                 signals::before_push(to, piece, is_step, origin);
@@ -390,6 +453,9 @@ pub(crate) unsafe fn store(to: usize, from: *const u8, length: usize, abi: u32, 
             if buffered && !locked {
                 store_buffer::make_room(origin);
                 threads().pending.set(access);
+                if threads().stops.get() {
+                    stop_before_push(to, piece, origin);
+                }
                 let (stream, wanted) = if streams && is_streamed(to) {
                     store_buffer::stream(to)
                 } else {

@@ -21,6 +21,21 @@ pub(crate) struct Overtaking {
     pub(crate) lost: Option<Cut>,
 }
 
+impl Overtaking {
+    /// No store overtook another one; only where the power failed is to be told.
+    pub(crate) fn nothing(runs: &[LoggedRun], failures: &[Failure]) -> Option<Overtaking> {
+        let before = failures.first()?.cut.0 as usize;
+        let mut entries = runs.first()?.log.entries().get(..before)?.iter();
+        let last = entries.rposition(|entry| matches!(entry, Entry::Store { .. }));
+        Some(Overtaking {
+            run: 0,
+            last: last.map(|entry| Cut(entry as u32)),
+            kept: None,
+            lost: None,
+        })
+    }
+}
+
 /// Why a store was not durable in time. Numbers are native events.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Missing {

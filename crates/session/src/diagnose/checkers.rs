@@ -4,6 +4,7 @@ use crate::diagnose::cause::Overtaking;
 use crate::diagnose::diagnosis::Diagnosis;
 use crate::diagnose::finding::stored;
 use crate::diagnose::provenance::first_reads;
+use crate::diagnose::transactions::Transactions;
 use crate::error::Error;
 use crate::options::{Asked, CheckKind};
 use crate::programs::{Failure, LoggedRun, Programs};
@@ -12,7 +13,9 @@ use landfall_check::checker::Fate;
 use landfall_check::finding::{At, Evidence, WastedFence, WastedFlush};
 use landfall_check::races::Window;
 use landfall_check::walk::{Enough, Limits};
-use landfall_check::{Checker, Fix as Repair, Kind as Judged, Races, Robustness, Wasted};
+use landfall_check::{
+    Checker, Fix as Repair, Kind as Judged, Races, Robustness, Snapshots, Walked, Wasted,
+};
 use landfall_explore::judge::Judge;
 use landfall_explore::tree::Forest;
 use landfall_finding::Limit;
@@ -45,15 +48,30 @@ pub(crate) fn checkers(
 }
 
 /// The checkers of one search.
-#[derive(Debug)]
 pub(crate) struct RecoveryJudging {
     pub(crate) judge: Option<Judge>,
     /// To be handed to whoever runs recoveries.
     pub(crate) watching: Option<Watching>,
+    /// What the checkers say, once they were asked.
+    verdicts: Option<(Vec<Box<dyn Checker>>, Walked)>,
+}
+
+impl std::fmt::Debug for RecoveryJudging {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("RecoveryJudging")
+            .field("judge", &self.judge)
+            .field("watching", &self.watching)
+            .finish_non_exhaustive()
+    }
 }
 
 impl RecoveryJudging {
-    pub(crate) fn new(options: &Asked, run: &LoggedRun, programs: &Programs) -> RecoveryJudging {
+    pub(crate) fn new(
+        options: &Asked,
+        run: &LoggedRun,
+        programs: &Programs,
+        transactions: Option<&Transactions>,
+    ) -> RecoveryJudging {
         let threads = run
             .execution
             .events
@@ -63,6 +81,7 @@ impl RecoveryJudging {
             return RecoveryJudging {
                 judge: None,
                 watching: None,
+                verdicts: None,
             };
         }
         let atomics = options.atomics();
@@ -84,8 +103,14 @@ impl RecoveryJudging {
             enough: Some(enough(programs.job.limits.until)),
             ..LIMITS
         };
-        let judge = Judge::new(run.found.clone(), ready, checkers, limits);
+        let snapshots = transactions.filter(|_| options.checks(CheckKind::Snapshots));
+        let snapshots = snapshots.map(|of| Snapshots::new(&ready, &of.stores));
+        let mut judge = Judge::new(run.found.clone(), ready, checkers, limits);
+        if let Some(snapshots) = snapshots {
+            judge.alone(Box::new(snapshots));
+        }
         RecoveryJudging {
+            verdicts: None,
             judge: Some(judge),
             watching: Some(Watching {
                 places,
@@ -96,16 +121,35 @@ impl RecoveryJudging {
         }
     }
 
-    /// The search is over; `complete` if nothing ended it early.
+    /// The search is over: the checkers see the rest of it. Of stores that transactions do not answer for, those stay that matter.
+    pub(crate) fn finish(&mut self, forest: &Forest, transactions: &mut Option<Transactions>) {
+        let Some(judge) = self.judge.take() else {
+            return;
+        };
+        let (checkers, walked) = judge.finish(forest);
+        let findings = checkers.iter().flat_map(|checker| checker.findings());
+        let seen = findings.filter_map(|finding| match finding.kind {
+            Judged::MissingSnapshot { store, .. } => Some(Cut(store.entry)),
+            _ => None,
+        });
+        let seen: Vec<Cut> = seen.collect();
+        if let Some(of) = transactions
+            && walked.is_complete()
+            && !seen.is_empty()
+        {
+            of.keep(&seen);
+        }
+        self.verdicts = Some((checkers, walked));
+    }
+
+    /// Tells what the checkers found; `complete` if nothing ended the search early.
     pub(crate) fn report(
         self,
-        forest: &Forest,
         complete: bool,
         bugs: &mut Diagnosis<'_>,
         report: &mut SearchReport,
     ) -> Result<(), Error> {
-        if let Some(judge) = self.judge {
-            let (checkers, walked) = judge.finish(forest);
+        if let Some((checkers, walked)) = self.verdicts {
             if complete && !walked.is_complete() {
                 report.limit(bugs.late().unwrap_or(Limit::Judging));
             }
@@ -178,6 +222,10 @@ pub(crate) fn tell_after(
     let (at, lost, kept, store) = match finding.kind {
         Judged::Robustness { lost, kept, .. } => (lost, Some(lost), Some(kept), None),
         Judged::PersistencyRace { store, .. } => (store, None, None, Some(store)),
+        Judged::MissingSnapshot { store, why } => {
+            let seen = (evidence.reads, finding.times);
+            return bugs.unadded(Cut(store.entry), why, seen, failures, report);
+        }
         Judged::RedundantFlush { .. } | Judged::RedundantFence { .. } => return Ok(()),
     };
     let run = at.execution;
@@ -217,7 +265,9 @@ pub(crate) fn tell_after(
                 let store = store.and_then(|store| entry(runs, store));
                 race(told, run, store, runs, replayer);
             }
-            Judged::RedundantFlush { .. } | Judged::RedundantFence { .. } => {}
+            Judged::MissingSnapshot { .. }
+            | Judged::RedundantFlush { .. }
+            | Judged::RedundantFence { .. } => {}
         }
     })
 }
@@ -245,7 +295,9 @@ fn brief(finding: &landfall_check::Finding, places: Option<&Places>) -> (Finding
             robustness(&mut told, &finding.fixes);
             lost.site
         }
-        Judged::RedundantFlush { .. } | Judged::RedundantFence { .. } => return (told, None),
+        Judged::MissingSnapshot { .. }
+        | Judged::RedundantFlush { .. }
+        | Judged::RedundantFence { .. } => return (told, None),
     };
     (told, places.and_then(|places| places.place(site)))
 }
@@ -322,7 +374,9 @@ pub(crate) fn perf(
             let message = format!("this fence does nothing: {why} ({times})");
             (Kind::RedundantFence, site, message)
         }
-        Judged::Robustness { .. } | Judged::PersistencyRace { .. } => return Ok(()),
+        Judged::Robustness { .. }
+        | Judged::PersistencyRace { .. }
+        | Judged::MissingSnapshot { .. } => return Ok(()),
     };
     let Some(placed) = places.place(site) else {
         return Ok(());

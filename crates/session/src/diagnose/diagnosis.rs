@@ -7,6 +7,7 @@ use crate::diagnose::finding::{
 use crate::diagnose::minimise::{Confirmed, confirm};
 use crate::diagnose::provenance::first_reads;
 use crate::diagnose::thread_fixes::{JudgedSchedule, ThreadFixes};
+use crate::diagnose::transactions::{self, Transactions};
 use crate::error::{Error, ErrorKind};
 use crate::known::same_cause;
 use crate::names::ProgramNames;
@@ -19,6 +20,7 @@ use crate::view::schedule::ScheduleTable;
 use crate::view::timeline::TimelineBuilder;
 use crate::witness::{build_file, digest, recorded_failure, recorded_threads};
 use landfall_check::StoreMade;
+use landfall_check::finding::Unprotected;
 use landfall_explore::recovery::Behaviour;
 use landfall_explore::schedule::power;
 use landfall_explore::tree::Diverged;
@@ -27,6 +29,7 @@ use landfall_finding::{
     StoreRole, Witness, Word,
 };
 use landfall_model::image::Image;
+use landfall_model::log::Cut;
 use landfall_native::compiler::pmdk::library;
 use landfall_native::{
     Deadline, Execution, HeapChecks, Job, Placed, Places, Ran, Record, RecordKind, SubjectError,
@@ -51,6 +54,8 @@ pub(crate) struct Diagnosis<'a> {
     rush: Deadline,
     /// What is told now happened under a schedule.
     scheduled: Option<Scheduled>,
+    /// What transactions do not answer for.
+    pub(crate) transactions: Option<Transactions>,
 }
 
 /// How threads took turns, and what checkers know of that.
@@ -74,6 +79,7 @@ impl<'a> Diagnosis<'a> {
             hurry: options.after(started, 4),
             rush: options.after(started, 5),
             scheduled: None,
+            transactions: None,
         }
     }
 
@@ -270,7 +276,97 @@ impl<'a> Diagnosis<'a> {
         if report.is_known(&finding) {
             return Ok(());
         }
-        self.list(finding, &runs, &failures, story.as_ref(), report)
+        let Some(cause) = self.of_transaction(&finding, &runs, &failures)? else {
+            return self.list(finding, &runs, &failures, story.as_ref(), report);
+        };
+        if !report.is_known(&cause) {
+            self.list(cause.clone(), &runs, &failures, None, report)?;
+        }
+        report.shows_as(&cause, &finding);
+        Ok(())
+    }
+
+    /// The same failure as one for want of a snapshot, if it is.
+    fn of_transaction(
+        &mut self,
+        failure: &Finding,
+        runs: &[LoggedRun],
+        failures: &[Failure],
+    ) -> Result<Option<Finding>, Error> {
+        let Some(transactions) = self.transactions.take() else {
+            return Ok(None);
+        };
+        let replayer = self.replayer()?;
+        let group = match transactions.cause(runs, failures, replayer) {
+            Err(SubjectError::Stopped) => None,
+            cause => cause.map_err(internal)?,
+        };
+        let cause = group.map(|group| {
+            let mut cause = failure.clone();
+            transactions.tell(group, &mut cause, runs, replayer);
+            cause.message = transactions::MESSAGE.to_owned();
+            let at =
+                (failure.at.as_ref()).map_or(String::new(), |at| format!(" at {}", at.colons()));
+            cause.notes.insert(0, format!("{}{at}", failure.message));
+            cause
+        });
+        self.transactions = Some(transactions);
+        Ok(cause)
+    }
+
+    /// A recovery that did not fail may tell that a transaction does not answer for the store of this entry.
+    pub(crate) fn unadded(
+        &mut self,
+        entry: Cut,
+        why: Unprotected,
+        (reads, times): (usize, u64),
+        failures: &[Failure],
+        report: &mut SearchReport,
+    ) -> Result<(), Error> {
+        let Some(transactions) = self.transactions.take() else {
+            return Ok(());
+        };
+        let group = transactions.group_of(entry);
+        let story = |runs: &[LoggedRun]| Overtaking::nothing(runs, failures);
+        let brief = || {
+            let mut told = Finding::new(
+                Kind::MissingSnapshot,
+                Severity::Warning,
+                transactions::MESSAGE,
+            );
+            told.executions = times;
+            (told, None)
+        };
+        let tell = |told: &mut Finding, runs: &[LoggedRun], replayer: &Replayer| {
+            let recovery = runs.last().map(|run| &run.execution);
+            let read = recovery.and_then(|recovery| {
+                let (event, ..) = first_reads(recovery).nth(reads)?;
+                let at = replayer
+                    .names(failures.len())
+                    .place(&recovery.events[event])?;
+                Some(format!(" at {}", at.colons()))
+            });
+            let read = read.unwrap_or_default();
+            if let Some(group) = group {
+                transactions.tell(group, told, runs, replayer);
+            }
+            (told.severity, told.executions) = (Severity::Warning, times);
+            told.message = transactions::MESSAGE.to_owned();
+            told.notes.push(match why {
+                Unprotected::NotUndone => format!(
+                    "recovery finds it{read} though the power failed before the transaction's end, and the rest is undone"
+                ),
+                Unprotected::NotKept => format!(
+                    "recovery misses it{read} though the transaction had ended: nothing writes it back"
+                ),
+            });
+        };
+        let told = match group {
+            Some(_) => self.judged(failures, story, report, brief, tell),
+            None => Ok(()),
+        };
+        self.transactions = Some(transactions);
+        told
     }
 
     /// Something about a recovery that did not fail. It is shown from scratch like a failure, unless one has the same cause.
@@ -295,8 +391,9 @@ impl<'a> Diagnosis<'a> {
         let explains = |known: &Finding| {
             known.severity > finding.severity && same_cause(known, &finding)
                 || loses(known, finding.racing())
+                || is_of_unadded(known, &finding)
         };
-        if report.all().any(explains) {
+        if report.all().any(explains) || self.follows_unadded(&finding, &runs, failures, report) {
             if finding.racing().is_some() {
                 report.hide_race();
             }
@@ -306,6 +403,27 @@ impl<'a> Diagnosis<'a> {
             return Ok(());
         }
         self.list(finding, &runs, failures, story.as_ref(), report)
+    }
+
+    /// Does a recovery that did not fail see more than the listed lack of a snapshot? What it reads behind that is not to be judged.
+    fn follows_unadded(
+        &self,
+        finding: &Finding,
+        runs: &[LoggedRun],
+        failures: &[Failure],
+        report: &SearchReport,
+    ) -> bool {
+        let listed = |at: &Place| {
+            let mut stores = report.all().flat_map(Finding::unadded);
+            stores.any(|store| store.at.as_ref() == Some(at))
+        };
+        let (Some(transactions), Some(failure), Some(recovery)) =
+            (&self.transactions, failures.first(), runs.get(1))
+        else {
+            return false;
+        };
+        finding.kind != Kind::MissingSnapshot
+            && transactions.read_by(&recovery.execution, failure, listed)
     }
 
     /// Runs a schedule from scratch, and finds the power failure that the search has found in it; none if there is no time for that.
@@ -513,7 +631,7 @@ impl<'a> Diagnosis<'a> {
                     store.thread = match store.role {
                         StoreRole::Lost => Some(ways.threads.0),
                         StoreRole::Kept => Some(ways.threads.1),
-                        StoreRole::Racing => None,
+                        StoreRole::Racing | StoreRole::Unadded => None,
                     };
                 }
             }
@@ -616,6 +734,17 @@ impl<'a> Diagnosis<'a> {
         crate::results::write_listed(&self.options.out, &name, (text + "\n").as_bytes())
             .map_err(|e| failed(&e))
     }
+}
+
+/// Is a finding about stores that another one says no transaction answers for?
+fn is_of_unadded(known: &Finding, finding: &Finding) -> bool {
+    let unadded = |at: &Place| {
+        known
+            .unadded()
+            .any(|store| store.at.as_ref().is_some_and(|of| of.same_line(at)))
+    };
+    let mut stores = finding.stores.iter().filter_map(|store| store.at.as_ref());
+    finding.kind != Kind::MissingSnapshot && stores.any(unadded)
 }
 
 /// What to do in which thread, where several ran before the power failed.

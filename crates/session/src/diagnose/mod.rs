@@ -10,3 +10,4 @@ pub(crate) mod minimise;
 pub(crate) mod outcome;
 pub(crate) mod provenance;
 pub(crate) mod thread_fixes;
+pub(crate) mod transactions;

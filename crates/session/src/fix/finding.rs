@@ -1,5 +1,6 @@
 //! What is to be done about a finding, and which of two checks' findings are the same.
 
+use crate::diagnose::transactions::to_add;
 use crate::fix::project::Project;
 use landfall_finding::text::plain;
 use landfall_finding::{Action, Finding, Fix, Kind, Place, Severity, StoreRole};
@@ -176,6 +177,17 @@ impl OpenFinding {
                 };
                 let call = spot(at);
                 return Ok(vec![task(WantedRepair::Without { call, wasted }, at)]);
+            }
+            (Kind::MissingSnapshot, _) => {
+                let direct = to_add(&self.finding);
+                let first = direct.first().ok_or("where the store is is not known")?;
+                let stores = self.finding.unadded().filter_map(|s| s.at.as_ref());
+                let all = stores.filter(|at| at.file == first.file);
+                let ways = [direct.iter().map(spot).collect(), all.map(spot).collect()];
+                let ways = ways
+                    .into_iter()
+                    .map(|stores| WantedRepair::Snapshot { stores });
+                return Ok(ways.map(|wanted| task(wanted, first)).collect());
             }
             (Kind::PersistencyRace | Kind::DataRace, _) | (_, Some(Action::Atomic)) => {
                 let lost = || self.lost().next().map(|(at, ..)| at);

@@ -3,6 +3,7 @@
 use crate::diagnose::checkers::RecoveryJudging;
 use crate::diagnose::diagnosis::Diagnosis;
 use crate::diagnose::finding;
+use crate::diagnose::transactions::Transactions;
 use crate::error::{Error, ErrorKind};
 use crate::names::ProgramNames;
 use crate::observer::{CheckWatch, Notices};
@@ -77,6 +78,7 @@ pub(super) fn check<'w>(
         return Ok(report);
     }
 
+    bugs.transactions = Transactions::of(&run, &ProgramNames::of(&server), programs);
     let mut recovery = match &programs.recover {
         Some(recover) => Some(Server::start(recover).map_err(Error::cannot_run)?),
         None => None,
@@ -85,7 +87,7 @@ pub(super) fn check<'w>(
     let again = programs.recover.as_ref().unwrap_or(&programs.program);
     let mut notices = Notices::new(watch, recovery.as_ref().unwrap_or(&server), started);
     let after = recovery.as_mut().unwrap_or(&mut server);
-    let mut judging = RecoveryJudging::new(options, &run, programs);
+    let mut judging = RecoveryJudging::new(options, &run, programs, bugs.transactions.as_ref());
     let mut subject = NativeSubject::new(after, programs.job.clone(), options.budget(started))
         .with_workers(again, options.workers())
         .map_err(Error::cannot_run)?
@@ -194,6 +196,7 @@ pub(super) fn check<'w>(
             crashes,
         }) => return Err(bugs.diverged(difference, &crashes)),
     }
+    judging.finish(&forest, &mut bugs.transactions);
     // In an order that does not depend on how the search came to them.
     let mut failing: Vec<(&Behaviour, u32)> = (found.behaviours.iter())
         .filter_map(|behaviour| match behaviour.ended {
@@ -207,7 +210,7 @@ pub(super) fn check<'w>(
         bugs.after_failures(&run, behaviour, failed, &mut report)?;
     }
     let complete = report.is_complete();
-    judging.report(&forest, complete, &mut bugs, &mut report)?;
+    judging.report(complete, &mut bugs, &mut report)?;
     report.runs += bugs.runs();
     Ok(report)
 }

@@ -143,7 +143,8 @@ impl<'a> ScheduleNames<'a> {
             .filter(|frame| !blocks::is_theirs(&frame.file))
             .collect();
         let is_place = |frame: &Place| {
-            (place.as_ref()).is_some_and(|at| at.file == frame.file && at.function == frame.function)
+            (place.as_ref())
+                .is_some_and(|at| at.file == frame.file && at.function == frame.function)
         };
         match own.first().is_some_and(is_place) {
             true => _ = own.remove(0),
@@ -159,6 +160,19 @@ impl<'a> ScheduleNames<'a> {
         match self.own(place, stack) {
             Some(place) if !blocks::is_theirs(&place.file) => Some(place),
             _ => self.place(step.site),
+        }
+    }
+
+    /// Who called where a transition of the last execution is; nobody where it is in a function that nobody calls.
+    fn stack_of(&self, at: usize) -> Vec<Place> {
+        let stack = self
+            .threads
+            .naming()
+            .and_then(|naming| naming.stacks.get(at));
+        let frames = stack.map_or_else(Vec::new, |stack| self.names.frames(stack));
+        match frames.len() {
+            0 | 1 => Vec::new(),
+            _ => frames,
         }
     }
 
@@ -200,6 +214,11 @@ impl<'a> ScheduleNames<'a> {
             true => format!("`{name}`"),
             false => name,
         }
+    }
+
+    /// Does an object stand for something that the program knows?
+    pub(crate) fn is_memory(&self, object: u32) -> bool {
+        !self.threads.is_blocks(object)
     }
 
     /// Does a step begin an atomic block?
@@ -321,6 +340,7 @@ impl<'a> ScheduleNames<'a> {
             Act::Sync(op) if step.access == Access::None => format!("{} once more", verb(op)),
             Act::Sync(op) => format!("{} {object}", verb(op)),
             Act::Flush => format!("flushes {object}"),
+            Act::Other if self.threads.is_blocks(step.object) => "others may go on".to_owned(),
             Act::Other if step.access == Access::Write => format!("creates thread {}", step.left),
             Act::Fence | Act::Other => "goes on".to_owned(),
         }
@@ -396,6 +416,7 @@ impl<'a> ScheduleNames<'a> {
                 thread,
                 at: self.place_of(at, step).map(|at| line(&at)),
                 text: self.what(step),
+                stack: self.stack_of(at),
                 what: match step.act {
                     _ if self.begins_block(step) => What::Sync(object),
                     Act::Commit => What::Commit(object),
@@ -415,12 +436,13 @@ impl<'a> ScheduleNames<'a> {
                 thread: last.thread.into(),
                 at: None,
                 text: text.to_owned(),
+                stack: Vec::new(),
                 what: What::Fails,
             }),
             (TableEnd::Race(race), _) => {
                 deeds.extend(raced.map(|(_, deed)| deed));
                 let and = ", unordered";
-                deeds.push(self.races(trace, race, &race.second, What::Fails, and));
+                deeds.push(self.races(race, &race.second, What::Fails, and));
             }
             _ => {}
         }
@@ -450,25 +472,19 @@ impl<'a> ScheduleNames<'a> {
         let known =
             others.find(|access| (access.site, access.thread) == (first.site, first.thread));
         let before = known.map_or(usize::MAX, |access| access.after.wrapping_add(1) as usize);
-        let what = What::Access(self.name(race.object, race.mask_in(trace)));
-        Some((before, self.races(trace, race, first, what, "")))
+        let what = What::Access(self.name(race.object, race.mask));
+        Some((before, self.races(race, first, what, "")))
     }
 
     /// One access of a data race.
-    fn races(
-        &self,
-        trace: &Trace,
-        race: &DataRace,
-        party: &Party,
-        what: What,
-        and: &str,
-    ) -> ThreadDeed {
-        let object = self.name(race.object, race.mask_in(trace));
+    fn races(&self, race: &DataRace, party: &Party, what: What, and: &str) -> ThreadDeed {
+        let object = self.name(race.object, race.mask);
         let verb = if party.write { "writes" } else { "reads" };
         ThreadDeed {
             thread: party.thread.into(),
             at: self.place(party.site).map(|at| line(&at)),
             text: format!("{verb} {object}{and}"),
+            stack: Vec::new(),
             what,
         }
     }
@@ -495,6 +511,7 @@ impl<'a> ScheduleNames<'a> {
                 thread,
                 at: None,
                 text: "waits for others to end".to_owned(),
+                stack: Vec::new(),
                 what: What::Waits("others to end".to_owned()),
             },
             _ => ThreadDeed {
@@ -504,6 +521,7 @@ impl<'a> ScheduleNames<'a> {
                     false => "ends".to_owned(),
                     true => "assumes what does not hold".to_owned(),
                 },
+                stack: Vec::new(),
                 what: What::Ends,
             },
         }
@@ -525,6 +543,7 @@ impl<'a> ScheduleNames<'a> {
             thread: self.order.thread(step.process),
             at: place.map(|at| line(&at)),
             text: format!("waits for {object}"),
+            stack: Vec::new(),
             what: What::Waits(object),
         }
     }
@@ -556,5 +575,7 @@ fn verb(op: Op) -> &'static str {
         Op::Pend => "sends",
         Op::Deliver => "takes",
         Op::AwaitSignal => "waits for",
+        Op::Hold => "holds",
+        Op::LetGo => "gives back",
     }
 }

@@ -228,6 +228,7 @@ impl Interpreter<'_> {
             write,
             within,
             atomic: false,
+            unjudged: false,
             site: self.first_site[thread] + self.threads[thread].pc,
         });
     }

@@ -1,8 +1,9 @@
-//! Atomic blocks: beginning one is a transition that is in conflict with every access of others, because it may do anything.
+//! Atomic blocks: beginning one is a transition that is in conflict with every access of others, because it may do anything. So is a place
+//! where the program asks that others may go on (`lf_preempt`).
 
 use super::{TraceReader, word};
 use landfall_explore::schedule::{Access, Act, Orders, Step, ThreadsError, Trace};
-use landfall_vocab::record::{Traced, access};
+use landfall_vocab::record::{Traced, access, step};
 use landfall_vocab::shared::BLOCKS;
 
 impl TraceReader {
@@ -25,6 +26,11 @@ impl TraceReader {
         };
         let mut step = self.skeleton(&open, site, trace);
         (step.object, step.mask) = (self.objects.of(BLOCKS), 1);
+        if open.kind == step::PREEMPT {
+            // It does nothing, wherever it comes.
+            step.access = Access::Write;
+            return self.finish(&open, step, trace);
+        }
         (step.act, step.access) = (Act::Rmw, Access::Write);
         step.orders = Orders::strongest(Act::Rmw, true);
         (step.found, step.left) = (word(record, 0), word(record, 1));

@@ -131,6 +131,7 @@ impl TraceReader {
             joined,
             site: entry.site,
             plain: entry.plain,
+            unjudged: known.unjudged,
             orders: entry.orders,
             issued: known.tick,
             visible: entry.visible,
@@ -292,6 +293,7 @@ impl TraceReader {
         Ok(Step {
             process,
             plain: buffered.plain,
+            unjudged: buffered.unjudged,
             orders: buffered.orders,
             issued: buffered.issued,
             streams: buffered.streams,

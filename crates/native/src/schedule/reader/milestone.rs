@@ -74,6 +74,7 @@ impl Clone for ReaderThread {
             site,
             sealed,
             in_block,
+            unjudged,
             section,
         } = from;
         (self.tick, self.stepped, self.born) = (*tick, *stepped, *born);
@@ -90,7 +91,7 @@ impl Clone for ReaderThread {
         self.floor.clone_from(floor);
         self.watches.clone_from(watches);
         (self.site, self.sealed, self.in_block) = (*site, *sealed, *in_block);
-        self.section = *section;
+        (self.section, self.unjudged) = (*section, *unjudged);
     }
 }
 

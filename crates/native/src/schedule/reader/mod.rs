@@ -44,6 +44,7 @@ struct Buffered {
     joined: u32,
     site: u32,
     plain: bool,
+    unjudged: bool,
     orders: Orders,
     issued: u32,
     visible: bool,
@@ -82,6 +83,8 @@ struct ReaderThread {
     sealed: bool,
     /// It is in an atomic block.
     in_block: bool,
+    /// What it does is not judged.
+    unjudged: bool,
     /// It is in a critical section that is this transition, as far as is known.
     section: Option<u32>,
 }
@@ -104,6 +107,7 @@ impl ReaderThread {
         self.floor.clear();
         self.watches.clear();
         (self.site, self.sealed, self.in_block) = (0, false, false);
+        self.unjudged = false;
         self.section = None;
     }
 }
@@ -675,7 +679,9 @@ impl TraceReader {
             also,
             behind,
             joined,
-            sealed: known.sealed,
+            // Where the program asks for it, it is.
+            sealed: known.sealed && open.kind != step::PREEMPT,
+            unjudged: known.unjudged,
             site,
             ..Step::NOTHING
         }
@@ -744,6 +750,7 @@ impl TraceReader {
             write,
             within: known.in_block || known.section.is_some(),
             atomic,
+            unjudged: known.unjudged,
             site,
         };
         if self.told.first_time(&access, self.run) {

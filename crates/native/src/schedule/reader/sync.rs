@@ -199,6 +199,9 @@ pub(super) fn drains(kind: u8) -> bool {
             | step::PEND
             | step::DELIVER
             | step::AWAIT_SIGNAL
+            | step::HOLD
+            | step::LET_GO
+            | step::PREEMPT
     )
 }
 
@@ -230,6 +233,8 @@ pub(super) fn operation(kind: u8) -> Option<Op> {
         step::PEND => Op::Pend,
         step::DELIVER => Op::Deliver,
         step::AWAIT_SIGNAL => Op::AwaitSignal,
+        step::HOLD => Op::Hold,
+        step::LET_GO => Op::LetGo,
         _ => return None,
     })
 }

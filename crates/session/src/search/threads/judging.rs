@@ -149,7 +149,9 @@ fn is_known(
     let site = match finding.kind {
         Kind::Robustness { lost, .. } => lost.site,
         Kind::PersistencyRace { store, .. } => store.site,
-        Kind::RedundantFlush { .. } | Kind::RedundantFence { .. } => return Ok(false),
+        Kind::MissingSnapshot { .. }
+        | Kind::RedundantFlush { .. }
+        | Kind::RedundantFence { .. } => return Ok(false),
     };
     match places.place(site) {
         Some(placed) => bugs.is_lost(placed, report),

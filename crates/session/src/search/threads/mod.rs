@@ -1,12 +1,14 @@
 //! Programs with threads: every schedule, each once, under TSO or SC.
 
 mod causes;
+mod effects;
 mod fewest;
 mod judging;
 mod power;
 mod progress;
 mod random;
 mod reorder;
+mod said;
 mod unseen;
 mod wording;
 
@@ -25,13 +27,14 @@ use landfall_check::Wasted;
 use landfall_explore::schedule::bounded::{Bound, bounded};
 use landfall_explore::schedule::power::{Power, Way};
 use landfall_explore::schedule::saturate::{Preempt, add_racing, saturate};
+use landfall_explore::schedule::seal::Directive;
 use landfall_explore::schedule::{
     Counts, End, Options as SearchOptions, Persistency, Points, Threads, ThreadsError,
 };
 use landfall_finding::Limit;
 use landfall_native::{
     Deadline, EverySchedule, Job, MOST_THREADS, NativeSubject, NativeThreads, Notice, Outcome,
-    Places, Policy, Ran, Sealing, Server, Watching,
+    Places, Policy, Ran, Saying, Sealing, Server, Watching,
 };
 use power::{Crashing, RecoveryRuns};
 use progress::ScheduleProgress;
@@ -73,6 +76,7 @@ pub(super) fn check<'w>(
     let mut persistent = first.persists(programs);
     let mut recovery = None;
     let mut runs = 0;
+    let said = landfall_native::sayings(&programs.program.path);
     let mut report = loop {
         let mut report = first.report(options, earlier);
         report.threaded = true;
@@ -85,7 +89,9 @@ pub(super) fn check<'w>(
         }
         let names = ProgramNames::of(&first.server);
         let after = recovery.as_ref().map(ProgramNames::of);
-        let mut sealing = sealing(options, &first.server)?;
+        said::assume(&said, &names, &mut report);
+        let mut sealing = sealing(options, &said, &first.server)?;
+        let is_sealed = sealing.is_some();
         let mut native =
             NativeThreads::new(&mut first.server, job.clone(), threads, options.model())
                 .with_streams(streams);
@@ -126,7 +132,7 @@ pub(super) fn check<'w>(
         }
         let searched = search(
             (options, started, watch),
-            &names,
+            (&names, is_sealed),
             &mut native,
             &mut seen,
             &mut crashing,
@@ -141,6 +147,14 @@ pub(super) fn check<'w>(
                 if !seen.handed().is_empty() || native.unseen().next().is_some() =>
             {
                 report.limit(Limit::Unseen);
+                ScheduleSearch::default()
+            }
+            Err(ThreadsError::Diverged { .. }) if !said::trusted(&said).is_empty() => {
+                report.limit(Limit::Unseen);
+                let names = said::trusted(&said).join("`, `");
+                report.warn(&format!(
+                    "what threads do depends on the order in which others are in functions that are trusted (`{names}`), and that was not tried; trust less, or let them share nothing that decides what their callers do"
+                ));
                 ScheduleSearch::default()
             }
             Err(ThreadsError::Diverged { at }) => {
@@ -232,12 +246,12 @@ fn watching(options: &Asked, programs: &Programs) -> Watching {
     }
 }
 
-/// What `--within` and `--without` ask for, if they do.
-fn sealing(options: &Asked, server: &Server) -> Result<Option<Sealing>, Error> {
-    let directives = options.directives.iter();
-    let directives: Vec<_> = directives
-        .map(|(place, name)| ((*place).into(), name.clone()))
-        .collect();
+/// What the program, `--within` and `--without` ask for, if they do.
+fn sealing(options: &Asked, said: &[Saying], server: &Server) -> Result<Option<Sealing>, Error> {
+    let asked = options.directives.iter();
+    let asked = asked.map(|(place, name)| ((*place).into(), name.clone()));
+    let in_source = said::sealed(said).map(|name| (Directive::Without, name.to_owned()));
+    let directives: Vec<_> = in_source.chain(asked).collect();
     if directives.is_empty() {
         return Ok(None);
     }
@@ -260,7 +274,7 @@ fn cannot(outcome: &Outcome) -> ErrorKind {
 
 fn search<'w>(
     (options, started, watch): (&Asked, Instant, &'w CheckWatch<'w>),
-    names: &ProgramNames,
+    (names, is_sealed): (&ProgramNames, bool),
     native: &mut NativeThreads<'_>,
     seen: &mut ScheduleFindings<'_>,
     crashing: &mut Option<Crashing<'_>>,
@@ -298,8 +312,8 @@ fn search<'w>(
     let mut ending = Ending::new(options, started);
     let mut stopped = false;
     let points;
-    let counts: Counts = match (options.bound(), options.directives.is_empty()) {
-        (None, true) => {
+    let counts: Counts = match (options.bound(), is_sealed) {
+        (None, false) => {
             let preempt = options.preempt();
             let found = saturate(native, preempt, limits, |native, search| {
                 progress.tick(&search.estimate, started);

@@ -9,6 +9,9 @@ use landfall_finding::{Finding, Kind, Place, Severity};
 /// Callers of one that waits that are named.
 const CALLERS: usize = 4;
 
+/// What a thread reads in a loop, as far as it is named.
+const MOST_NAMES: usize = 4;
+
 fn at(place: Option<&Place>) -> String {
     place.map_or_else(|| "a library".to_owned(), Place::colons)
 }
@@ -70,7 +73,23 @@ pub(super) fn stuck(telling: &ScheduleNames<'_>, trace: &Trace, order: Order) ->
             ),
             Reason::Others { barrier } => format!("waits for others at {}", name(barrier)),
             Reason::Change { object, .. } if object == NOWHERE => "loops for ever".to_owned(),
-            Reason::Change { object, .. } => format!("reads {} again and again", name(object)),
+            Reason::Change {
+                object, mask, more, ..
+            } => {
+                let all = &trace.sets.watched[more as usize];
+                let first = (object, mask);
+                let mut names: Vec<String> = Vec::new();
+                for (object, mask) in std::iter::once(first).chain(all.iter().copied()) {
+                    let name = telling.object(object, mask);
+                    if telling.is_memory(object) && !names.contains(&name) {
+                        names.push(name);
+                    }
+                }
+                let more = names.len().saturating_sub(MOST_NAMES);
+                names.truncate(MOST_NAMES);
+                names.extend((more > 0).then(|| format!("{more} more")));
+                format!("reads {} again and again", names.join(" and "))
+            }
             Reason::End { of } => format!("waits for {} to end", column(of.into())),
             Reason::Nothing => "waits".to_owned(),
         };
@@ -91,8 +110,8 @@ pub(super) fn stuck(telling: &ScheduleNames<'_>, trace: &Trace, order: Order) ->
     finding
 }
 
-pub(super) fn data_race(telling: &ScheduleNames<'_>, race: &DataRace, trace: &Trace) -> Finding {
-    let object = telling.object(race.object, race.mask_in(trace));
+pub(super) fn data_race(telling: &ScheduleNames<'_>, race: &DataRace) -> Finding {
+    let object = telling.object(race.object, race.mask);
     let verb = |writes: bool| if writes { "writes" } else { "reads" };
     let (first, second) = (race.first, race.second);
     let message = format!(
@@ -147,6 +166,19 @@ pub(super) fn misused(telling: &ScheduleNames<'_>, misuse: &Misuse) -> Finding {
         Misuse::UnlockedUnheld { thread, lock, site } => {
             let (thread, lock) = (who(thread), name(lock));
             (format!("{thread} unlocks {lock}, which nobody holds"), site)
+        }
+        Misuse::HeldByTwo {
+            thread,
+            lock,
+            site,
+            holder,
+            held_since,
+        } => {
+            let (thread, lock, holder) = (who(thread), name(lock), who(holder));
+            let since = place(held_since);
+            let message =
+                format!("{thread} holds {lock}, which {holder} has held since {since} (lf_lock)");
+            (message, site)
         }
         Misuse::DestroyedHeld {
             thread,
