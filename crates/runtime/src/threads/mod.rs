@@ -139,6 +139,7 @@ pub(crate) struct Tables {
     stored: Cell<*mut leftovers::Stored>,
     repeated: Cell<*mut repeated::Repeated>,
     undo: Cell<*mut block::Undo>,
+    signal_infos: signals::SignalInfos,
     /// The top of the stack on which is decided who goes on.
     deciding: Cell<usize>,
     /// Who can take the next step, while that is decided; and who of them is awake.
