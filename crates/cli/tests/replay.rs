@@ -183,6 +183,12 @@ fn gdb_stops_where_it_fails() {
             "$1 = 1",
         ),
         (
+            "gdb-race",
+            "../crates/cli/tests/inputs/check/race.c",
+            "p p == &x",
+            "$1 = 1",
+        ),
+        (
             "gdb-crash-of-a-schedule",
             "threads-persistent/flit-register-no-flush.c",
             "p pool->y",

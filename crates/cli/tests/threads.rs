@@ -1,6 +1,6 @@
 //! Programs checked from source to verdict: with threads (`tests/threads`), and those that got a wrong one before (`tests/verdicts`). The first lines of each say how, and what must come out: `check:` the
 //! options (`{pool}` is an empty directory), `exit:` the code, `finds:` a kind and words of a message, `not:` the same of what must not be found, `note:` words of a note, `limit:`
-//! what was left out, `schedules:` and `assumed:` how many executions ended, or were ended by an assumption, `symmetric:` how many they stand for, `assumes:` words of an assumption, `prove:` the exit code of `landfall prove` with the same options, `says:` words of an error, `preemptions:` of the finding named last, the fewest. Every finding is replayed.
+//! what was left out, `schedules:` and `assumed:` how many executions ended, or were ended by an assumption, `symmetric:` how many they stand for, `assumes:` words of an assumption, `effect:` of the finding named last, or of the only one, `prove:` the exit code of `landfall prove` with the same options, `says:` words of an error, `preemptions:` of the finding named last, the fewest. Every finding is replayed.
 
 use serde_json::Value;
 use std::path::{Path, PathBuf};
@@ -22,6 +22,7 @@ struct Case {
     assumed: Option<u64>,
     symmetric: Option<u64>,
     prove: Option<i32>,
+    effect: Option<String>,
     /// By their number in `finds`.
     preemptions: Vec<(usize, u64)>,
 }
@@ -60,6 +61,7 @@ fn cases(text: &str) -> Vec<Case> {
             "assumed" => case.assumed = Some(rest.parse().expect("a number")),
             "symmetric" => case.symmetric = Some(rest.parse().expect("a number")),
             "prove" => case.prove = Some(rest.parse().expect("an exit code")),
+            "effect" => case.effect = Some(rest.to_owned()),
             "assumes" => case.assumes.push(rest.to_owned()),
             "says" => case.says.push(rest.to_owned()),
             "preemptions" => {
@@ -142,6 +144,14 @@ fn check(source: &Path, number: usize, case: &Case) {
     }
     for unwanted in &case.nots {
         assert!(find(unwanted).is_none(), "{what}: {unwanted:?}\n{said}");
+    }
+    if let Some(effect) = &case.effect {
+        let found = match case.finds.last() {
+            Some(wanted) => find(wanted),
+            None => findings.first(),
+        };
+        let found = found.map(|finding| text(&finding["effect"]));
+        assert_eq!(found.as_ref(), Some(effect), "{what}\n{said}");
     }
     for &(of, count) in &case.preemptions {
         let found = find(&case.finds[of]).map(|finding| &finding["preemptions"]);

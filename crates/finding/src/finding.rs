@@ -1,7 +1,7 @@
 //! One thing that is wrong with a program: what, where, which stores it is about, how to repair it, how to see it again.
 
 use crate::text::bytes;
-use crate::{Kind, Place, Severity, Timeline, Turn};
+use crate::{Kind, Place, RaceEffect, Severity, Timeline, Turn};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -74,6 +74,9 @@ pub struct Finding {
     /// How often that schedule preempts a thread that could have gone on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub preemptions: Option<Preemptions>,
+    /// Of a data race: what comes of its order. Left out if that is not known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub effect: Option<RaceEffect>,
     /// The failing executions, event by event, around what matters.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timeline: Option<Timeline>,
@@ -132,6 +135,7 @@ impl Finding {
             threads: Vec::new(),
             schedule: None,
             preemptions: None,
+            effect: None,
             timeline: None,
             replay: None,
             diffs: Vec::new(),

@@ -113,6 +113,16 @@ named! {
     }
 }
 
+named! {
+    /// What comes of the order in which the accesses of a data race happen; the worst is the greatest.
+    RaceEffect: "effect of a data race" {
+        Nothing = "nothing": "Either way the program prints and leaves the same.",
+        State = "state": "What is in memory at the end depends on it.",
+        Output = "output": "What the program prints depends on it.",
+        Fails = "fails": "The program fails one way, or either way.",
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -24,7 +24,7 @@ pub use finding::{
     Action, Diff, Finding, Fix, Gap, GapKind, Member, Preemptions, ReadAlternative, ReadChoice,
     Store, StoreRole, ValueSource,
 };
-pub use kind::{Kind, Severity};
+pub use kind::{Kind, RaceEffect, Severity};
 pub use limit::Limit;
 pub use place::Place;
 pub use record::{CheckRecord, Digest, digest};
@@ -36,7 +36,7 @@ pub use schedule::{Turn, TurnLine, TurnReason};
 pub use timeline::{Lane, LaneVersion, Phase, Row, RowRead, Survival, Timeline};
 pub use witness::{
     BuildCommand, ImageLine, OldLine, ProgramFile, RecordedFailure, RecordedInput, RecordedMemory,
-    RecordedOutcome, RecordedSignals, RecordedThreads, Witness, Word,
+    RecordedOutcome, RecordedSignals, RecordedStop, RecordedThreads, Witness, Word,
 };
 
 /// The JSON schema of run.json (draft 7), generated from [`Run`].

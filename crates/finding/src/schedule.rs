@@ -1,5 +1,6 @@
 //! How threads took turns.
 
+use crate::Place;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -45,6 +46,9 @@ pub struct TurnLine {
     pub at: Option<String>,
     /// The source line, or what was done in words.
     pub text: String,
+    /// Who called, innermost first: the place itself, then its callers. Left out where nobody did.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub stack: Vec<Place>,
     /// Here the program fails.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub fails: bool,

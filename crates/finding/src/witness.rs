@@ -92,6 +92,22 @@ pub struct RecordedThreads {
     /// Signals arrive at any time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub signals: Option<RecordedSignals>,
+    /// Where a debugger stops: at the second access of a data race.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stop: Option<RecordedStop>,
+}
+
+/// An access of a thread.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct RecordedStop {
+    /// Of this thread.
+    pub thread: u16,
+    /// From this place of the program, as traces have it.
+    pub origin: u64,
+    /// Of a byte of these: where, and how many.
+    pub bytes: (u64, u32),
+    /// When so many steps were taken.
+    pub steps: u32,
 }
 
 /// What was known of signals.

@@ -211,6 +211,8 @@ pub struct Execution {
     pub read_input: bool,
     /// It did more than is among the events; the reads are all there.
     pub squeezed: bool,
+    /// What the program's own variables and blocks of the heap held at the end, as a digest; 0 where nobody asked.
+    pub final_state: u64,
 }
 
 /// Two runs of the same job that did not do the same.

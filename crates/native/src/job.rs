@@ -150,6 +150,18 @@ pub struct Threading {
     pub asks_for_signals: bool,
     /// How often a timer that repeats goes off.
     pub timer_signals: u32,
+    /// Where a debugger stops.
+    pub stop: Option<StopAt>,
+}
+
+/// An access of a thread to one of these bytes (where, and how many), from a place of the program (`site | caller << 32`), when so many steps were
+/// taken.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StopAt {
+    pub thread: u16,
+    pub origin: u64,
+    pub bytes: (u64, u32),
+    pub steps: u32,
 }
 
 /// What is learned of signals that arrive at any time.
@@ -212,4 +224,6 @@ pub struct Job {
     pub fork: bool,
     /// After an in-place run, compare all restored memory with what it must be.
     pub audit: bool,
+    /// Say what is in memory at the end.
+    pub final_state: bool,
 }

@@ -55,7 +55,7 @@ pub use inputs::{InputAsked, InputsAsked, InputsTold};
 pub use interrupt::{Moment, interrupted, watch_interrupts};
 pub use job::{
     ANY_CALL, FEW_THREADS, Image, InputKind, InputValue, Isolation, Job, KnownSignals, Limits,
-    Line, MOST_THREADS, Policy, Sleeper, Threading,
+    Line, MOST_THREADS, Policy, Sleeper, StopAt, Threading,
 };
 pub use judge::{Atomics, Placed, Places, Ran, Watching, judge};
 pub use kernel::{KernelFeature, kernel_features};

@@ -237,6 +237,12 @@ impl SharedSlot<'_> {
         unsafe { (&raw const (*self.header()).opaque).read_volatile() != 0 }
     }
 
+    /// What was in memory at the end, where it was asked for.
+    pub(crate) fn final_state(&self) -> u64 {
+        // SAFETY: a word inside the mapping; the run is over, so nobody writes.
+        unsafe { (&raw const (*self.header()).final_state).read_volatile() }
+    }
+
     pub(crate) fn squeezed(&self) -> bool {
         // SAFETY: a word inside the mapping; the run is over, so nobody writes.
         unsafe { (&raw const (*self.header()).squeezed).read_volatile() != 0 }

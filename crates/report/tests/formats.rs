@@ -97,6 +97,7 @@ fn finding(number: usize) -> Finding {
             reason: TurnReason::Race,
             object: Some(HOSTILE.into()),
             deeds: vec![TurnLine {
+                stack: Vec::new(),
                 at: Some(HOSTILE.into()),
                 text: HOSTILE.into(),
                 fails: false,

@@ -6,7 +6,7 @@ use landfall_explore::recovery::Options as SearchOptions;
 use landfall_explore::schedule::data_races::Relation;
 use landfall_explore::schedule::saturate::Preempt;
 use landfall_explore::schedule::seal::Directive;
-use landfall_finding::{Allowed, Severity};
+use landfall_finding::{Allowed, RaceEffect, Severity};
 use landfall_model::order::Platform;
 use landfall_native::{Atomics, Budget, Deadline, Input, Model, Moment, Policy};
 use serde::{Deserialize, Serialize};
@@ -79,6 +79,9 @@ pub struct Options {
     pub volatile_atomic: bool,
     /// Findings from this severity on make the check fail.
     pub fail_on: Severity,
+    /// Data races count only from this effect on, or if it is not known.
+    #[serde(default = "every_race")]
+    pub fail_on_race: RaceEffect,
     /// Findings that are not reported.
     pub allow: Vec<Allowed>,
     /// A run.json: what it lists is known, and not reported again.
@@ -171,6 +174,11 @@ pub struct Options {
     pub cancel: Option<Cancel>,
 }
 
+/// Of older files: all data races count.
+fn every_race() -> RaceEffect {
+    RaceEffect::Nothing
+}
+
 impl Default for Options {
     fn default() -> Options {
         Options {
@@ -178,6 +186,7 @@ impl Default for Options {
             no_prefix: false,
             volatile_atomic: false,
             fail_on: Severity::Warning,
+            fail_on_race: RaceEffect::Nothing,
             allow: Vec::new(),
             baseline: None,
             pm_dir: None,

@@ -7,7 +7,7 @@ use crate::options::{Asked, Stdin, Target};
 use landfall_finding::text::count;
 use landfall_finding::{
     Assumption, Coverage, Finding, Isolation, Limit, Place, RecoveryOutcome, Run, Sample,
-    SearchSpace, Severity, Stats, StdinFile, Verdict, Word,
+    SearchSpace, Stats, StdinFile, Verdict, Word,
 };
 use landfall_native::{Cut, Foreign, Outcome, Server, Symbols};
 use std::collections::BTreeMap;
@@ -254,8 +254,11 @@ impl SearchReport {
         started: Instant,
     ) -> Result<Run, Error> {
         let known_before = options.known.remove(&mut self.findings);
-        let worst = self.findings.iter().map(|f| f.severity).max();
-        let fails = worst.is_some_and(|worst: Severity| worst >= options.fail_on);
+        let counts = |finding: &&Finding| {
+            let harmless = (finding.effect).is_some_and(|effect| effect < options.fail_on_race);
+            finding.severity >= options.fail_on && !harmless
+        };
+        let fails = self.findings.iter().any(|finding| counts(&finding));
         let complete = self.limits.is_empty();
         let verdict = match (fails, complete) {
             (true, _) => Verdict::Findings,

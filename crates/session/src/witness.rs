@@ -4,7 +4,7 @@ use crate::programs::{Failure, Programs, RecoverySchedule};
 use anyhow::{Context, bail};
 use landfall_finding::{
     BuildCommand, Digest, ImageLine, OldLine, ProgramFile, RecordedFailure, RecordedInput,
-    RecordedSignals, RecordedThreads, StdinFile, Witness, Word,
+    RecordedSignals, RecordedStop, RecordedThreads, StdinFile, Witness, Word,
 };
 use landfall_model::image::Image;
 use landfall_model::line::{LINE_BYTES, Line};
@@ -12,7 +12,7 @@ use landfall_model::log::{Cut, Version};
 use landfall_model::order::Platform;
 use landfall_native::compiler::{self, Language};
 use landfall_native::{
-    ANY_CALL, HeapChecks, Input, InputValue, Job, KnownSignals, MallocMetadata, Program,
+    ANY_CALL, HeapChecks, Input, InputValue, Job, KnownSignals, MallocMetadata, Program, StopAt,
 };
 use std::ffi::OsString;
 use std::fmt::Write;
@@ -96,6 +96,12 @@ pub(crate) fn recorded_threads(job: &Job) -> Option<RecordedThreads> {
             main_blocks: known.main_blocks,
             timer: job.threads.timer_signals,
         }),
+        stop: job.threads.stop.as_ref().map(|stop| RecordedStop {
+            thread: stop.thread,
+            origin: stop.origin,
+            bytes: stop.bytes,
+            steps: stop.steps,
+        }),
         points: points.map_or_else(Vec::new, |points| points.to_vec()),
     })
 }
@@ -126,6 +132,12 @@ fn prepare(threads: &RecordedThreads, job: &mut Job) -> anyhow::Result<()> {
         }));
         job.threads.timer_signals = signals.timer;
     }
+    job.threads.stop = threads.stop.as_ref().map(|stop| StopAt {
+        thread: stop.thread,
+        origin: stop.origin,
+        bytes: stop.bytes,
+        steps: stop.steps,
+    });
     job.threads.points = Some(Arc::new(threads.points.clone()));
     Ok(())
 }

@@ -363,6 +363,8 @@ pub mod job {
     pub const LEFTOVERS: u32 = 1 << 31;
     /// Signals arrive at any time; without [`THREADS`], a run ends where one could.
     pub const SIGNALS: u32 = 1 << 24;
+    /// At the end of the run, say what is in memory ([`super::SlotHeader::final_state`]).
+    pub const STATE: u32 = 1 << 25;
     /// A debugger looks on: at the end of the run, put persistent memory where the program has it.
     pub const SHOW: u32 = 64;
 }
@@ -403,6 +405,13 @@ pub struct JobHeader {
     /// How often a timer that repeats goes off.
     pub signals: u32,
     pub unused: u32,
+    /// Where a debugger stops: an access from this place of the program (0 for none) to one of these bytes, of this thread, when so many
+    /// steps were taken.
+    pub stop_origin: u64,
+    pub stop_at: u64,
+    pub stop_length: u64,
+    pub stop_thread: u32,
+    pub stop_steps: u32,
 }
 
 /// A thread or store buffer whose next step need not be looked at again, until something touches the same bytes.
@@ -643,6 +652,8 @@ pub struct SlotHeader {
     /// While there were several threads, one did something that may come out differently though it finds the same: a call of the
     /// system or of a library, the heap, a turn of a loop that ended where it began.
     pub opaque: u32,
+    /// Where it was asked for: what the program's own variables and blocks hold at the end, as a digest.
+    pub final_state: u64,
     /// Bytes of trace written so far; in shared memory so that it survives any death.
     pub trace_len: AtomicU64,
     /// Of the trace, what came before choice [`JobHeader::keep`]: bytes, and their digest ([`crate::record::digest`]).

@@ -2,7 +2,7 @@
 
 use super::sealing::Directives;
 use crate::args::{Colour, Format, PlatformArg};
-use landfall::finding::{Allowed, Severity};
+use landfall::finding::{Allowed, RaceEffect, Severity};
 use landfall::{
     CheckKind, MemoryModel, Options, PreemptAt, RaceOrder, ScheduleOrder, Stdin, Target,
 };
@@ -46,9 +46,10 @@ pub(crate) struct CheckArgs {
     #[arg(long, help_heading = "What to report")]
     pub(crate) volatile_atomic: bool,
 
-    /// Findings from this severity on make the check fail
-    #[arg(long, value_name = "SEVERITY", default_value_t = Severity::Warning, value_parser = severities(), help_heading = "What to report")]
-    pub(crate) fail_on: Severity,
+    /// Findings from this severity on make the check fail: error, warning or perf; with race=EFFECT, data races only from this effect on:
+    /// fails, output, state or nothing
+    #[arg(long, value_name = "SEVERITY[,race=EFFECT]", default_value = "warning", value_parser = fail_on, help_heading = "What to report")]
+    pub(crate) fail_on: FailOn,
 
     /// Do not report findings of this kind, or of this kind at this place: KIND[:FILE[:LINE]]
     #[arg(
@@ -383,11 +384,25 @@ pub(crate) fn duration(text: &str) -> Result<Duration, String> {
     Duration::try_from_secs_f64(number * unit).map_err(|_| "not a length of time".to_owned())
 }
 
-/// The severities, as words.
-fn severities() -> impl clap::builder::TypedValueParser<Value = Severity> {
-    use clap::builder::{PossibleValuesParser, TypedValueParser};
-    let names = Severity::ALL.iter().map(|severity| severity.name());
-    PossibleValuesParser::new(names).try_map(|name| name.parse::<Severity>())
+/// What makes a check fail.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct FailOn {
+    severity: Severity,
+    race: RaceEffect,
+}
+
+fn fail_on(text: &str) -> Result<FailOn, String> {
+    let mut found = FailOn {
+        severity: Severity::Warning,
+        race: RaceEffect::Nothing,
+    };
+    for part in text.split(',') {
+        match part.strip_prefix("race=") {
+            Some(effect) => found.race = effect.parse()?,
+            None => found.severity = part.parse()?,
+        }
+    }
+    Ok(found)
 }
 
 impl CheckArg {
@@ -423,7 +438,8 @@ impl CheckArgs {
             },
             no_prefix: self.no_prefix,
             volatile_atomic: self.volatile_atomic,
-            fail_on: self.fail_on,
+            fail_on: self.fail_on.severity,
+            fail_on_race: self.fail_on.race,
             allow: self.allow.clone(),
             baseline: self.baseline.clone(),
             pm_dir: self.pm_dir.clone(),

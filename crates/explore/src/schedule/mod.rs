@@ -28,6 +28,7 @@ mod search;
 mod section;
 mod sharing;
 mod step;
+pub mod swap;
 mod symmetry;
 pub mod sync;
 mod threads;

@@ -15,7 +15,7 @@ mod unseen;
 
 use crate::deadline::Deadline;
 use crate::error::SubjectError;
-use crate::execution::Outcome;
+use crate::execution::{Execution, Outcome};
 use crate::job::{Job, Policy, Sleeper, Threading};
 use crate::judge::Atomics;
 use crate::server::Server;
@@ -346,6 +346,15 @@ impl<'s> NativeThreads<'s> {
         job.threads.leftovers = false;
         job.threads.policy = Policy::Quiet;
         job
+    }
+
+    /// An execution under this schedule, and what it leaves.
+    pub fn to_the_end(&mut self, schedule: &[Process]) -> Result<Execution, SubjectError> {
+        self.server.settle();
+        let mut job = self.replay(schedule);
+        job.final_state = true;
+        self.runs += 1;
+        self.server.run(&job)
     }
 
     /// From now on the same accesses are steps as in that job.

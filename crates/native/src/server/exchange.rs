@@ -261,6 +261,7 @@ impl Server {
             trace_bytes: slot.trace_len(),
             read_input: raw.read_input != 0,
             squeezed: slot.squeezed(),
+            final_state: slot.final_state(),
         }
     }
 
@@ -290,12 +291,14 @@ pub(super) enum Waited {
 /// What the runtime is told about a job.
 pub(crate) fn header(job: &Job, lines: usize, flags: u32) -> JobHeader {
     let set = |wanted: bool, flag: u32| if wanted { flag } else { 0 };
+    let stop = job.threads.stop.as_ref();
     JobHeader {
         flags: flags
             | set(job.stacks, job::STACKS)
             | set(job.reads_only, job::READS_ONLY)
             | set(job.fork, job::FORK)
             | set(job.audit, job::AUDIT)
+            | set(job.final_state, job::STATE)
             | set(job.schedule.is_some(), job::THREADS)
             | set(job.threads.everywhere, job::EVERYWHERE)
             | set(job.threads.persistency, job::PERSISTENCY)
@@ -313,6 +316,11 @@ pub(crate) fn header(job: &Job, lines: usize, flags: u32) -> JobHeader {
                 job.threads.policy == Policy::PreemptFirst,
                 job::PREEMPT_FIRST,
             ),
+        stop_origin: stop.map_or(0, |stop| stop.origin),
+        stop_at: stop.map_or(0, |stop| stop.bytes.0),
+        stop_length: stop.map_or(0, |stop| stop.bytes.1.into()),
+        stop_thread: stop.map_or(0, |stop| stop.thread.into()),
+        stop_steps: stop.map_or(0, |stop| stop.steps),
         failures: job.failures,
         budget: i64::try_from(job.limits.events).unwrap_or(i64::MAX),
         trace_limit: job.limits.trace_bytes,

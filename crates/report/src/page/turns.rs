@@ -59,6 +59,17 @@ fn one(html: &mut Html, turn: &Turn, threads: &[&str]) {
                         html.text(" ");
                     }
                     html.say("code", &[], cut(deed.text.trim()));
+                    if let Some((_, callers)) = deed.stack.split_first() {
+                        html.element("details", &[("class", "stack")], |html| {
+                            html.say("summary", &[], "called by");
+                            for caller in callers {
+                                let text = format!("{} {}", caller.function, caller.colons());
+                                html.element("div", &[], |html| {
+                                    html.say("code", &[], &text);
+                                });
+                            }
+                        });
+                    }
                 });
             }
             let why = match row {

@@ -15,7 +15,7 @@ use landfall_vocab::builtin::Builtin;
 use landfall_vocab::shared::{End, heap_error, option};
 
 /// Bytes that one byte of shadow speaks for.
-const GRAIN: usize = 16;
+pub(crate) const GRAIN: usize = 16;
 /// At least so much behind a block belongs to nobody.
 pub(crate) const RED_ZONE: usize = 16;
 /// Shadow: `1..=16` bytes of the grain may be touched; 0, none; this, none any more.

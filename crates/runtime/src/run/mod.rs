@@ -9,6 +9,7 @@
 pub(crate) mod call_stack;
 pub(crate) mod compaction;
 pub(crate) mod endless;
+mod final_state;
 pub(crate) mod fork_server;
 pub(crate) mod outcome;
 pub(crate) mod restart;

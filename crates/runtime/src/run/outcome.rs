@@ -114,6 +114,7 @@ fn fill(end: End, report: &Report) {
 
 /// The run is over and its outcome known.
 pub(crate) fn over() -> ! {
+    crate::run::final_state::tell();
     // From here on a second end (a full trace, a fault of ours) must not start over.
     server().mode.set(Mode::Serving);
     run().quick.set(false);

@@ -288,6 +288,7 @@ pub(crate) unsafe fn begin(slot: *mut SlotHeader) {
         crate::memory::unannounced::close_pages();
         Run::begin(slot);
         ((*slot).squeezed, (*slot).opaque) = (0, 0);
+        (*slot).final_state = 0;
         let outcome = &raw mut (*slot).outcome;
         (*outcome).end = End::Died as u32;
         (*outcome).code = 0;

@@ -52,14 +52,27 @@ pub(super) fn await_reach(condition: usize, timed: bool, caller: usize) -> bool 
         true if timeouts.get() < MOST_TIMEOUTS => step::TIMED_WAKE,
         true => step::LATE_WAKE,
     };
+    let reached = leave_by(kind, condition, caller);
+    if !reached {
+        timeouts.set(timeouts.get() + 1);
+    }
+    reached
+}
+
+/// A signal has ended the wait: was it reached before?
+pub(super) fn interrupted(condition: usize, caller: usize) -> bool {
+    leave_by(step::TIMED_WAKE, condition, caller)
+}
+
+/// Leaves the queue by this step: was it reached?
+fn leave_by(kind: u8, condition: usize, caller: usize) -> bool {
+    let me = threads().current.get();
     point(Step::new(kind, condition, caller));
     let object = get(condition);
     let reached = reached(object, me);
     effect(condition, WRITE, reached.into());
     if reached {
         object.count.set(object.count.get() - 1);
-    } else {
-        timeouts.set(timeouts.get() + 1);
     }
     leave(object, me);
     reached

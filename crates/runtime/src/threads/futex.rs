@@ -1,8 +1,9 @@
 //! Futexes, which C++'s atomics, latches, semaphores and futures wait on, and Rust's locks. They come through `syscall`.
 
 use super::context::Step;
+use super::signals::Waiting;
 use super::steps::{effect, point};
-use super::{MOST, condition, objects, on, threads, visible, wakes};
+use super::{MOST, condition, objects, on, signals, threads, visible, wakes};
 use crate::caller;
 use crate::libc::real::real;
 use crate::outside::{crossing, effects};
@@ -65,6 +66,16 @@ unsafe fn futex(
                 }
                 condition::enlist(object);
                 effect(queue, WRITE, 1);
+                let origin = Origin::library(Builtin::thread, caller);
+                if !wait.ends_for_no_reason && signals::interrupts(Waiting::Already, origin) {
+                    return Some(match condition::interrupted(queue, caller) {
+                        true => {
+                            wait.ended();
+                            0
+                        }
+                        false => -(libc::EINTR as isize),
+                    });
+                }
                 let reached = match wait.ends_for_no_reason {
                     true => {
                         wakes::without_reason(queue, caller);

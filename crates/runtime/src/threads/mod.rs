@@ -99,6 +99,8 @@ pub(crate) struct Threads {
     /// Critical sections are single steps; the lock of the one that the running thread is in, or zero.
     sections: Cell<bool>,
     section: Cell<usize>,
+    /// A debugger looks on, and stops at an access.
+    stops: Cell<bool>,
     /// Some thread is, or was, in a function that is trusted.
     trusting: Cell<bool>,
     /// Atomic blocks that the running thread is in, one inside of the other.
@@ -135,6 +137,7 @@ pub(crate) struct Tables {
     stored: Cell<*mut leftovers::Stored>,
     repeated: Cell<*mut repeated::Repeated>,
     undo: Cell<*mut block::Undo>,
+    signal_infos: signals::SignalInfos,
     /// The top of the stack on which is decided who goes on.
     deciding: Cell<usize>,
     /// Who can take the next step, while that is decided; and who of them is awake.
@@ -212,6 +215,9 @@ pub(crate) fn begin(job: &JobHeader) {
     let processes = companions * (2 + streams);
     threads.words.set(sets::words(processes as usize));
     threads.thread_words.set(1);
+    threads
+        .stops
+        .set(job.flags & job::SHOW != 0 && job.stop_origin != 0);
     threads.creations.set(job.flags & job::CREATIONS != 0);
     threads.sections.set(job.flags & job::SECTIONS != 0);
     threads.policy.set(steps::Policy::of(job.flags, job.dice));

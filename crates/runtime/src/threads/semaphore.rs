@@ -3,10 +3,13 @@
 use super::context::Step;
 use super::mutex::Ask;
 use super::objects::Object;
+use super::signals::Waiting;
 use super::steps::{effect, point};
-use super::{object_lifetime, objects, on, word};
+use super::{object_lifetime, objects, on, signals, word};
 use crate::caller;
 use crate::run::outcome::{self};
+use crate::run::trace::Origin;
+use landfall_vocab::builtin::Builtin;
 use landfall_vocab::record::access::{READ, WRITE};
 use landfall_vocab::record::step;
 use landfall_vocab::shared::End;
@@ -84,6 +87,9 @@ unsafe fn take(semaphore: *mut u32, ask: Ask, caller: usize) -> i32 {
         };
         if on() {
             let object = get(semaphore);
+            let origin = Origin::library(Builtin::thread, caller);
+            let interrupted = ask != Ask::Try && signals::interrupts(Waiting::Soon, origin);
+            let kind = if interrupted { step::TRY_TAKE } else { kind };
             point(Step::new(kind, semaphore as usize, caller));
             if object_lifetime::is_gone(semaphore as usize) {
                 effect(semaphore as usize, READ, object_lifetime::GONE);
@@ -91,7 +97,10 @@ unsafe fn take(semaphore: *mut u32, ask: Ask, caller: usize) -> i32 {
             }
             if object.count.get() == 0 {
                 effect(semaphore as usize, READ, 0);
-                return refused();
+                return match interrupted {
+                    true => fail(libc::EINTR),
+                    false => refused(),
+                };
             }
             effect(semaphore as usize, WRITE, object.count.get().into());
             object.count.set(object.count.get() - 1);

@@ -1,7 +1,8 @@
 //! Functions of libc that send signals, set timers and wait for signals, while threads are under control.
 
 use super::signals::{
-    look, may_arrive, pause, pend_for_itself, poll, repeats, send, stop, time_left, times, wait_for,
+    SignalInfo, describe, look, may_arrive, pause, pend_for_itself, poll, repeats, send, stop,
+    time_left, times, wait_for,
 };
 use super::{lifecycle, on, tables, threads, unseen};
 use crate::caller;
@@ -13,6 +14,7 @@ use crate::state::run;
 use crate::syscalls::clock;
 use crate::syscalls::signals::{is_handled, is_ignored};
 use core::cell::Cell;
+use core::mem::MaybeUninit;
 use landfall_vocab::builtin::Builtin;
 use landfall_vocab::record::unseen as what;
 use landfall_vocab::shared::{End, MOST_SIGNALS};
@@ -33,6 +35,18 @@ const MOST: usize = 16;
 struct Timer {
     signal: usize,
     sender: usize,
+    /// What its signal says.
+    value: usize,
+}
+
+impl Timer {
+    fn says(self) -> (usize, SignalInfo) {
+        let info = SignalInfo {
+            code: libc::SI_TIMER,
+            value: self.value,
+        };
+        (self.signal, info)
+    }
 }
 
 fn fail(error: i32) -> i32 {
@@ -70,7 +84,7 @@ fn kills(signal: usize) -> i32 {
 }
 
 /// To one thread; `None` where libc may do it.
-fn to_thread(thread: usize, signal: usize, caller: usize) -> Option<i32> {
+fn to_thread(thread: usize, signal: usize, info: SignalInfo, caller: usize) -> Option<i32> {
     let Some(number) = lifecycle::number_of(thread) else {
         return Some(ESRCH);
     };
@@ -81,27 +95,31 @@ fn to_thread(thread: usize, signal: usize, caller: usize) -> Option<i32> {
         return Some(EINVAL);
     }
     if number == threads().current.get() {
-        return to_itself(Some(number), signal, caller);
+        return to_itself(Some(number), signal, info, caller);
     }
     if !is_noticed(signal) {
         return Some(kills(signal));
     }
     may_arrive();
-    send(Some(number), signal, 1, run().clock.get(), caller);
+    let now = run().clock.get();
+    send(Some(number), (signal, info), 1, now, caller);
     Some(0)
 }
 
 /// A thread sends itself a signal: it arrives before the call returns, which libc sees to, unless it is blocked.
-fn to_itself(to: Option<usize>, signal: usize, caller: usize) -> Option<i32> {
-    (is_signal(signal) && is_masked(signal)).then(|| {
+fn to_itself(to: Option<usize>, signal: usize, info: SignalInfo, caller: usize) -> Option<i32> {
+    // What comes with a value, libc's own way would lose.
+    let ours = is_masked(signal) || info.code == libc::SI_QUEUE && is_handled(signal);
+    (is_signal(signal) && ours).then(|| {
         may_arrive();
-        pend_for_itself(to, signal, caller);
+        pend_for_itself(to, (signal, info), caller);
+        look(Origin::library(Builtin::thread, caller));
         0
     })
 }
 
 /// To the process, so to whichever of its threads takes it first; `None` where libc may do it.
-fn to_process(process: i32, signal: usize, caller: usize) -> Option<i32> {
+fn to_process(process: i32, signal: usize, info: SignalInfo, caller: usize) -> Option<i32> {
     if !on() || !is_own(process) || !is_signal(signal) {
         return None;
     }
@@ -109,17 +127,22 @@ fn to_process(process: i32, signal: usize, caller: usize) -> Option<i32> {
         .among_others
         .get()
     {
-        return to_itself(None, signal, caller);
+        return to_itself(None, signal, info, caller);
     }
     is_noticed(signal).then(|| {
         may_arrive();
-        send(None, signal, 1, run().clock.get(), caller);
+        send(None, (signal, info), 1, run().clock.get(), caller);
         0
     })
 }
 
 /// Sets a timer anew: what was left of it.
-fn set(sender: &Cell<usize>, signal: usize, (left, period): (u64, u64), caller: usize) -> u64 {
+fn set(
+    sender: &Cell<usize>,
+    (signal, info): (usize, SignalInfo),
+    (left, period): (u64, u64),
+    caller: usize,
+) -> u64 {
     may_arrive();
     look(Origin::library(Builtin::thread, caller));
     let before = match sender.get() {
@@ -134,7 +157,7 @@ fn set(sender: &Cell<usize>, signal: usize, (left, period): (u64, u64), caller: 
         let times = times(period != 0);
         let due = (run().clock.get().saturating_add(left))
             .saturating_add(period.saturating_mul(u64::from(times - 1)));
-        sender.set(send(None, signal, times, due, caller));
+        sender.set(send(None, (signal, info), times, due, caller));
         if period != 0 {
             repeats(sender.get());
         }
@@ -151,7 +174,8 @@ fn is_alarm_ours() -> bool {
 fn alarm(left: u64, period: u64, caller: usize) -> u64 {
     set(
         &threads().timers.alarm,
-        SIGALRM as usize,
+        // Of the kernel's own.
+        (SIGALRM as usize, SignalInfo::of(libc::SI_KERNEL)),
         (left, period),
         caller,
     )
@@ -167,6 +191,17 @@ crate::weak!(
 
 const PID: i32 = 1000;
 
+/// Sent to the process, or to a thread, without more.
+const USER: SignalInfo = SignalInfo::of(libc::SI_USER);
+const THREAD: SignalInfo = SignalInfo::of(libc::SI_TKILL);
+
+fn queued(value: usize) -> SignalInfo {
+    SignalInfo {
+        code: libc::SI_QUEUE,
+        value,
+    }
+}
+
 /// The program's own process, which all of its threads are in.
 fn is_own(process: i32) -> bool {
     process == PID || process == 0
@@ -174,7 +209,7 @@ fn is_own(process: i32) -> bool {
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn __lf_weak_kill(process: i32, signal: i32) -> i32 {
-    if let Some(sent) = to_process(process, signal as usize, caller!()) {
+    if let Some(sent) = to_process(process, signal as usize, USER, caller!()) {
         return sent;
     }
     // SAFETY: the program calls it: its arguments are what libc's own function takes.
@@ -188,7 +223,7 @@ unsafe extern "C" fn __lf_weak_kill(process: i32, signal: i32) -> i32 {
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn __lf_weak_killpg(group: i32, signal: i32) -> i32 {
-    if let Some(sent) = to_process(group, signal as usize, caller!()) {
+    if let Some(sent) = to_process(group, signal as usize, USER, caller!()) {
         return sent;
     }
     // SAFETY: the program calls it: its arguments are what libc's own function takes.
@@ -202,7 +237,10 @@ unsafe extern "C" fn __lf_weak_killpg(group: i32, signal: i32) -> i32 {
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn __lf_weak_sigqueue(process: i32, signal: i32, value: usize) -> i32 {
-    if let Some(sent) = to_process(process, signal as usize, caller!()) {
+    if is_own(process) && is_signal(signal as usize) && is_noticed(signal as usize) {
+        may_arrive();
+    }
+    if let Some(sent) = to_process(process, signal as usize, queued(value), caller!()) {
         return sent;
     }
     // SAFETY: the program calls it: its arguments are what libc's own function takes.
@@ -217,7 +255,7 @@ unsafe extern "C" fn __lf_weak_sigqueue(process: i32, signal: i32, value: usize)
 #[unsafe(no_mangle)]
 unsafe extern "C" fn __lf_weak_pthread_kill(thread: usize, signal: i32) -> i32 {
     if on()
-        && let Some(sent) = to_thread(thread, signal as usize, caller!())
+        && let Some(sent) = to_thread(thread, signal as usize, THREAD, caller!())
     {
         return sent;
     }
@@ -233,7 +271,12 @@ unsafe extern "C" fn __lf_weak_pthread_kill(thread: usize, signal: i32) -> i32 {
 #[unsafe(no_mangle)]
 unsafe extern "C" fn __lf_weak_raise(signal: i32) -> i32 {
     if on()
-        && let Some(sent) = to_itself(Some(threads().current.get()), signal as usize, caller!())
+        && let Some(sent) = to_itself(
+            Some(threads().current.get()),
+            signal as usize,
+            THREAD,
+            caller!(),
+        )
     {
         return sent;
     }
@@ -244,7 +287,7 @@ unsafe extern "C" fn __lf_weak_raise(signal: i32) -> i32 {
 #[unsafe(no_mangle)]
 unsafe extern "C" fn __lf_weak_pthread_sigqueue(thread: usize, signal: i32, value: usize) -> i32 {
     if on()
-        && let Some(sent) = to_thread(thread, signal as usize, caller!())
+        && let Some(sent) = to_thread(thread, signal as usize, queued(value), caller!())
     {
         return sent;
     }
@@ -401,7 +444,7 @@ unsafe extern "C" fn __lf_weak_sigwait(set: *const u64, to: *mut i32) -> i32 {
         if on() {
             may_arrive();
             look(Origin::library(Builtin::thread, caller!()));
-            let signal = wait_for(is_in(set), caller!()) as i32;
+            let signal = wait_for(is_in(set), caller!()).0 as i32;
             give(to, &signal, caller!());
             return 0;
         }
@@ -424,11 +467,11 @@ unsafe extern "C" fn __lf_weak_sigwaitinfo(set: *const u64, info: *mut libc::sig
         }
         may_arrive();
         look(Origin::library(Builtin::thread, caller!()));
-        let signal = wait_for(is_in(set), caller!()) as i32;
+        let (signal, told) = wait_for(is_in(set), caller!());
         if !info.is_null() {
-            give(info.cast(), &signal, caller!());
+            answer_info(info, signal, told, caller!());
         }
-        signal
+        signal as i32
     }
 }
 
@@ -450,17 +493,29 @@ unsafe extern "C" fn __lf_weak_sigtimedwait(
         may_arrive();
         look(Origin::library(Builtin::thread, caller!()));
         // Any wait may be too long.
-        let Some(signal) = poll(is_in(wanted), caller!()) else {
+        let Some((signal, told)) = poll(is_in(wanted), caller!()) else {
             run()
                 .clock
                 .set(run().clock.get().saturating_add(clock::duration(time)));
             return fail(libc::EAGAIN);
         };
-        let signal = signal as i32;
         if !info.is_null() {
-            give(info.cast(), &signal, caller!());
+            answer_info(info, signal, told, caller!());
         }
-        signal
+        signal as i32
+    }
+}
+
+/// What a signal says.
+///
+/// # Safety
+/// The program wants it at `to`.
+unsafe fn answer_info(to: *mut libc::siginfo_t, signal: usize, told: SignalInfo, caller: usize) {
+    let mut info = MaybeUninit::<libc::siginfo_t>::uninit();
+    // SAFETY: it is written before it is handed over; what the caller promises.
+    unsafe {
+        describe(info.as_mut_ptr(), signal, told);
+        give(to, &*info.as_ptr(), caller);
     }
 }
 
@@ -480,12 +535,15 @@ unsafe extern "C" fn __lf_weak_timer_create(
     }
     let timers = &threads().timers;
     let number = timers.count.get();
-    let signal = match event.is_null() {
-        true => SIGALRM as usize,
+    let (signal, value) = match event.is_null() {
+        true => (SIGALRM as usize, number + 1),
         // SAFETY: the program calls it: its arguments are what libc's own function takes.
         false => unsafe {
             match (*event).sigev_notify {
-                libc::SIGEV_SIGNAL => (*event).sigev_signo as usize,
+                libc::SIGEV_SIGNAL => (
+                    (*event).sigev_signo as usize,
+                    (*event).sigev_value.sival_ptr as usize,
+                ),
                 _ => refuse(
                     b"timer_create: only timers that send a signal are supported (SIGEV_SIGNAL)",
                 ),
@@ -495,7 +553,11 @@ unsafe extern "C" fn __lf_weak_timer_create(
     if !is_signal(signal) || number == MOST {
         return fail(EINVAL);
     }
-    timers.made[number].set(Timer { signal, sender: 0 });
+    timers.made[number].set(Timer {
+        signal,
+        sender: 0,
+        value,
+    });
     timers.count.set(number + 1);
     // SAFETY: the program calls it: its arguments are what libc's own function takes.
     unsafe { give(to, &(number + 1), caller!()) };
@@ -524,13 +586,13 @@ unsafe extern "C" fn __lf_weak_timer_settime(
         if flags & libc::TIMER_ABSTIME != 0 && left != 0 {
             left = left.saturating_sub(run().clock.get()).max(1);
         }
-        let Timer { signal, sender } = timer.get();
-        let sender = Cell::new(sender);
+        let known = timer.get();
+        let sender = Cell::new(known.sender);
         let period = clock::duration(&raw const new.it_interval);
-        let before = set(&sender, signal, (left, period), caller!());
+        let before = set(&sender, known.says(), (left, period), caller!());
         timer.set(Timer {
-            signal,
             sender: sender.get(),
+            ..known
         });
         if !old.is_null() {
             give(old, &answer(before), caller!());
@@ -558,9 +620,9 @@ unsafe extern "C" fn __lf_weak_timer_delete(id: usize) -> i32 {
     let Some(timer) = timer(id).filter(|_| on()) else {
         return fail(EINVAL);
     };
-    let Timer { signal, sender } = timer.get();
-    set(&Cell::new(sender), signal, (0, 0), caller!());
-    timer.set(Timer { signal, sender: 0 });
+    let known = timer.get();
+    set(&Cell::new(known.sender), known.says(), (0, 0), caller!());
+    timer.set(Timer { sender: 0, ..known });
     0
 }
 
@@ -589,7 +651,7 @@ pub(super) fn system_call(number: i64, [a, b, c, ..]: [usize; 5], caller: usize)
     let thread = |thread: usize, signal: usize| {
         let number = thread.wrapping_sub(PID as usize);
         let context = (&tables().contexts)[..threads().count.get()].get(number)?;
-        let sent = to_thread(context.thread_pointer.get(), signal, caller)?;
+        let sent = to_thread(context.thread_pointer.get(), signal, THREAD, caller)?;
         Some(match sent {
             0 => 0,
             error => i64::from(fail(error)),
@@ -599,7 +661,7 @@ pub(super) fn system_call(number: i64, [a, b, c, ..]: [usize; 5], caller: usize)
         libc::SYS_tkill if a != own || is_signal(b) && is_masked(b) => thread(a, b),
         libc::SYS_tgkill if b != own || is_signal(c) && is_masked(c) => thread(b, c),
         libc::SYS_kill | libc::SYS_rt_sigqueueinfo if is_own(a as i32) => {
-            to_process(a as i32, b, caller).map(i64::from)
+            to_process(a as i32, b, USER, caller).map(i64::from)
         }
         _ => None,
     }

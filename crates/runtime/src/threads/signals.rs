@@ -7,18 +7,25 @@
 //! before locks and the like; and, where others could see what the handler does, before each step. Two places with nothing in between that
 //! does not commute with the handler are one.
 
+mod delivery;
+mod info;
+
 use super::context::{Status, Step};
-use super::steps::{self, announce, effect, point};
-use super::{block, lifecycle, objects, on, sleep_sets, tables, threads, turns, unseen};
-use crate::memory::bytes;
+use super::steps::{self, announce, point};
+use super::{lifecycle, objects, on, sleep_sets, tables, threads, turns};
 use crate::run::outcome;
 use crate::run::shared::{self, control};
 use crate::run::trace::{self, Origin};
 use crate::state::{run, watch};
-use crate::syscalls::signals::{Action, is_handled};
 use core::cell::Cell;
-use core::mem::MaybeUninit;
 use core::sync::atomic::Ordering::Relaxed;
+use delivery::is_handling;
+pub(crate) use delivery::look;
+pub(super) use delivery::{
+    Waiting, before_access, before_push, before_step, interrupts, is_spent, pause, poll, wait_for,
+    would_interrupt,
+};
+pub(super) use info::{SignalInfo, SignalInfos, describe};
 use landfall_vocab::builtin::Builtin;
 use landfall_vocab::record::access::{READ, WRITE};
 use landfall_vocab::record::step;
@@ -64,6 +71,9 @@ pub(crate) struct ThreadSignals {
     maker: Cell<usize>,
     due: Cell<u64>,
     joined: Cell<bool>,
+    /// What its signal says, and whether that was said.
+    info: Cell<SignalInfo>,
+    said: Cell<bool>,
     /// The function in which a signal would arrive now, and the one that the handler interrupts: of those that must not be interrupted by
     /// themselves ([`super::unsafe_calls`]).
     pub(super) inside: Cell<Option<&'static [u8]>>,
@@ -83,6 +93,8 @@ impl ThreadSignals {
             maker,
             due,
             joined,
+            info,
+            said,
             inside,
             interrupted,
             frame,
@@ -95,6 +107,8 @@ impl ThreadSignals {
         maker.set(0);
         due.set(0);
         joined.set(false);
+        info.set(SignalInfo::of(0));
+        said.set(false);
         inside.set(None);
         interrupted.set(None);
         frame.set(0);
@@ -142,6 +156,7 @@ pub(super) fn begin(flags: u32) {
         }
     }
     all().jumps.set(is_touched(JUMPS));
+    info::begin();
     watch(true);
 }
 
@@ -184,7 +199,13 @@ pub(super) fn only_senders_left() -> bool {
 }
 
 /// Sends a signal, `times` times, to a thread or to the process: its sender.
-pub(super) fn send(to: Option<usize>, signal: usize, times: u32, due: u64, caller: usize) -> usize {
+pub(super) fn send(
+    to: Option<usize>,
+    (signal, info): (usize, SignalInfo),
+    times: u32,
+    due: u64,
+    caller: usize,
+) -> usize {
     // Linux gives it to the main thread, unless that blocks it.
     let to_main = to.is_none() && !is_blocked_by_main(signal);
     let to = if to_main { Some(0) } else { to };
@@ -204,6 +225,7 @@ pub(super) fn send(to: Option<usize>, signal: usize, times: u32, due: u64, calle
     sends.times.set(times);
     sends.maker.set(me);
     sends.due.set(due);
+    sends.info.set(info);
     announce(
         sender,
         Step {
@@ -260,7 +282,11 @@ pub(super) fn arrives(sender: usize) {
         false if sends.repeats.get() && sends.times.get() == 1 => Arrival::ForEver,
         false => Arrival::Once,
     };
-    pend(sender, object, origin, arrives);
+    let info = match arrives {
+        Arrival::Never => sends.info.get(),
+        Arrival::Once | Arrival::ForEver => oldest_info(sender, object),
+    };
+    pend(sender, (object, info), origin, arrives);
     if sends.for_process.get() && tables().contexts[0].status.get() == Status::Done {
         // The main thread has ended: another one gets it.
         let signal = signal_at(object as u64 | LOCK).map_or(1, |(_, signal)| signal);
@@ -282,6 +308,22 @@ pub(super) fn arrives(sender: usize) {
     }
 }
 
+/// What one thread sends again and again says what it says in that order, whichever of its senders was chosen first.
+fn oldest_info(sender: usize, word: usize) -> SignalInfo {
+    let maker = of(sender).maker.get();
+    let same = |other: &usize| {
+        let known = of(*other);
+        is_sender(*other)
+            && known.maker.get() == maker
+            && !known.said.get()
+            && tables().contexts[*other].step.get().object == word
+    };
+    let oldest = (0..threads().count.get()).find(same).unwrap_or(sender);
+    // A timer says the same each time.
+    of(oldest).said.set(of(oldest).times.get() == 1);
+    of(oldest).info.get()
+}
+
 /// What a step makes of a signal.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Arrival {
@@ -296,9 +338,12 @@ enum Arrival {
 const COMES_AGAIN: u32 = 1 << 16;
 
 /// A step that makes a signal pending, if at all.
-fn pend(by: usize, word: usize, origin: Origin, arrives: Arrival) {
+fn pend(by: usize, (word, info): (usize, SignalInfo), origin: Origin, arrives: Arrival) {
     let signal = objects().get(word);
     let found = signal.count.get() & !COMES_AGAIN;
+    if arrives != Arrival::Never && (found == 0 || queues(word)) {
+        info::arrived(word, info);
+    }
     let once = if queues(word) { found + 1 } else { 1 };
     let left = match arrives {
         Arrival::Never => found,
@@ -323,12 +368,22 @@ pub(super) fn stop(sender: usize, caller: usize) {
         object,
         origin,
     });
-    pend(threads().current.get(), object, origin, Arrival::Never);
+    let info = of(sender).info.get();
+    pend(
+        threads().current.get(),
+        (object, info),
+        origin,
+        Arrival::Never,
+    );
     of(sender).stopped.set(true);
 }
 
 /// The running thread sends itself a signal that it blocks.
-pub(super) fn pend_for_itself(to: Option<usize>, signal: usize, caller: usize) {
+pub(super) fn pend_for_itself(
+    to: Option<usize>,
+    (signal, info): (usize, SignalInfo),
+    caller: usize,
+) {
     let to = match is_blocked_by_main(signal) {
         true => to,
         false => to.or(Some(0)),
@@ -345,7 +400,7 @@ pub(super) fn pend_for_itself(to: Option<usize>, signal: usize, caller: usize) {
         object: signal_word(number),
         origin,
     });
-    pend(me, signal_word(number), origin, Arrival::Once);
+    pend(me, (signal_word(number), info), origin, Arrival::Once);
 }
 
 /// The timer of a sender: what is left of its time.
@@ -376,288 +431,6 @@ pub(super) fn slept(caller: usize) -> bool {
         }
     }
     look(Origin::library(Builtin::thread, caller))
-}
-
-/// Can a signal be delivered here and now? Not inside of a system call that is performed on the stack for signals, nor in an atomic block.
-fn is_possible() -> bool {
-    on() && are_on() && run().call.get().is_none() && !block::is_inside()
-}
-
-/// Signals that may be delivered to a thread, by the numbers of their words.
-fn deliverable(
-    thread: usize,
-    wanted: impl Fn(usize) -> bool,
-) -> impl Iterator<Item = (usize, usize)> {
-    let known = (&all().sent)[..all().count.get()].iter();
-    known.filter_map(move |number| {
-        let word = signal_word(number.get() as usize);
-        let (to, signal) = signal_at(word as u64 | LOCK)?;
-        (to.is_none_or(|to| to == thread) && wanted(signal)).then_some((word, signal))
-    })
-}
-
-fn is_masked(signal: usize) -> bool {
-    run().mask.get() >> (signal - 1) & 1 != 0
-}
-
-/// Takes what is pending. Did a handler run?
-pub(crate) fn look(origin: Origin) -> bool {
-    if !is_possible() {
-        return false;
-    }
-    let me = threads().current.get();
-    let mut ran = false;
-    loop {
-        let mut again = false;
-        for (word, signal) in deliverable(me, is_handled) {
-            if !is_masked(signal) && take(word, step::DELIVER, origin) {
-                handle(signal);
-                again = true;
-            }
-        }
-        if !again {
-            return ran;
-        }
-        ran = true;
-    }
-}
-
-/// The step that takes a signal, if it is pending.
-fn take(word: usize, kind: u8, origin: Origin) -> bool {
-    point(Step {
-        kind,
-        object: word,
-        origin,
-    });
-    let signal = objects().get(word);
-    let found = signal.count.get();
-    let pending = found & !COMES_AGAIN;
-    if pending == 0 && kind == step::DELIVER {
-        effect(word, READ, found.into());
-        return false;
-    }
-    effect(word, WRITE, found.into());
-    signal.count.set(found - u32::from(pending != 0));
-    true
-}
-
-/// Is the running thread in a handler? One that was left by a jump lies below.
-fn is_handling() -> bool {
-    let me = threads().current.get();
-    let here = 0u8;
-    let frame = of(me).frame.get();
-    frame != 0 && (&raw const here as usize) < frame
-}
-
-/// Runs a handler on top of the running thread's stack.
-fn handle(signal: usize) {
-    let me = threads().current.get();
-    let slot = &run().actions[signal];
-    let action = slot.get();
-    turns::lasts(me);
-    if unseen::several() {
-        unseen::used(
-            unseen::key::ACTION | signal as u64,
-            unseen::Use::Looks,
-            landfall_vocab::record::unseen::SIGNAL,
-            Origin::NONE,
-        );
-    }
-    if action.flags & libc::SA_RESETHAND as u32 as u64 != 0 {
-        slot.set(Action {
-            handler: libc::SIG_DFL,
-            ..action
-        });
-    }
-    let before = run().mask.get();
-    run().mask.set(before | action.blocks(signal));
-    let own = 1 << (signal - 1);
-    let others = action.blocks(signal) & !own;
-    blocks(others | if comes_again(signal) { own } else { 0 });
-    let mut info = MaybeUninit::<libc::siginfo_t>::uninit();
-    let mut context = MaybeUninit::<libc::ucontext_t>::uninit();
-    let outer = of(me).frame.replace(&raw const info as usize);
-    let inside = of(me).inside.take();
-    let interrupted = of(me).interrupted.replace(inside);
-    // SAFETY: both are all numbers and pointers, for which zero is a value; the program has set this handler, of that type.
-    unsafe {
-        bytes::fill(info.as_mut_ptr().cast(), 0, size_of::<libc::siginfo_t>());
-        bytes::fill(
-            context.as_mut_ptr().cast(),
-            0,
-            size_of::<libc::ucontext_t>(),
-        );
-        (*info.as_mut_ptr()).si_signo = signal as i32;
-        let mask = (&raw mut (*context.as_mut_ptr()).uc_sigmask).cast::<u64>();
-        *mask = before;
-        let handler: unsafe extern "C" fn(i32, *mut libc::siginfo_t, *mut libc::ucontext_t) =
-            core::mem::transmute(action.handler);
-        handler(signal as i32, info.as_mut_ptr(), context.as_mut_ptr());
-        run().mask.set(*mask);
-    }
-    of(me).frame.set(outer);
-    of(me).inside.set(inside);
-    of(me).interrupted.set(interrupted);
-}
-
-/// Could others see what a handler of the running thread does?
-fn is_seen() -> bool {
-    threads().persistency.get()
-        || tables().contexts[threads().current.get()]
-            .among_others
-            .get()
-}
-
-/// The running thread is about to access bytes of a line, in a step that it announces.
-#[inline(always)]
-pub(super) fn before_access(address: usize, length: usize, is_step: bool, origin: Origin) {
-    if are_on() {
-        let looked = accesses(address, length, is_step, origin);
-        all().looked.set(looked && is_step);
-    }
-}
-
-/// The same, where nothing is announced: a store buffer takes it.
-#[inline(always)]
-pub(super) fn before_push(address: usize, length: usize, is_step: bool, origin: Origin) {
-    if are_on() {
-        accesses(address, length, is_step, origin);
-    }
-}
-
-/// Did it look?
-#[inline(never)]
-fn accesses(address: usize, length: usize, is_step: bool, origin: Origin) -> bool {
-    if !is_possible() {
-        return false;
-    }
-    let handling = is_handling() && !is_own_frame(address);
-    let mut handled = all().jumps.get();
-    if !handled && of(threads().current.get()).frame.get() != 0 && !is_handling() {
-        // A handler was left by a jump: whatever its thread had done by then, not only what the handler touches, may show.
-        of(threads().current.get()).frame.set(0);
-        trace::access(0, HANDLERS, READ, origin, [JUMPS, 0, 0]);
-    }
-    // A fence touches nothing.
-    for word in address as u64 / WORD..(address + length).div_ceil(WORD as usize) as u64 {
-        let known = is_touched(word * WORD);
-        handled |= known;
-        if handling && !known {
-            let me = threads().current.get();
-            trace::access(me, HANDLERS, READ, origin, [word * WORD, 0, 0]);
-        }
-    }
-    if handled || is_step && is_seen() {
-        look(origin);
-        true
-    } else {
-        false
-    }
-}
-
-/// Memory of the handler's own: what lies above it on the stack.
-fn is_own_frame(address: usize) -> bool {
-    let me = threads().current.get();
-    let (low, _) = tables().contexts[me].stack.get();
-    (low..of(me).frame.get()).contains(&address)
-}
-
-/// The running thread is about to announce a step.
-#[inline(always)]
-pub(super) fn before_step(step: &Step) {
-    if are_on() && !all().looked.replace(false) {
-        steps_ahead(step);
-    }
-}
-
-#[inline(never)]
-fn steps_ahead(step: &Step) {
-    let looks = match step.kind {
-        step::PEND
-        | step::DELIVER
-        | step::AWAIT_SIGNAL
-        | step::BEGIN
-        | step::EXIT
-        | step::YIELD
-        | step::SLEEP
-        | step::AWAIT => false,
-        step::READ | step::WRITE | step::UPDATE | step::FLUSH | step::ORDER | step::FENCE => {
-            is_seen()
-        }
-        _ => true,
-    };
-    if looks {
-        look(step.origin);
-    }
-}
-
-/// Nobody can go on: does a thread only wait that a signal would interrupt? There is an execution in which that came before.
-pub(super) fn would_interrupt() -> bool {
-    if !are_on() {
-        return false;
-    }
-    let mut waiting = (0..threads().count.get()).filter(|&thread| {
-        !is_sender(thread) && tables().contexts[thread].status.get() == Status::Ready
-    });
-    waiting.any(|thread| {
-        let context = &tables().contexts[thread];
-        let mask = match thread == threads().current.get() {
-            true => run().mask.get(),
-            false => context.mask(),
-        };
-        let handled = |signal: usize| is_handled(signal) && mask >> (signal - 1) & 1 == 0;
-        deliverable(thread, handled).any(|(word, _)| is_pending(word))
-            && context.step.get().kind != step::AWAIT_SIGNAL
-    })
-}
-
-fn is_pending(word: usize) -> bool {
-    objects().get(word).count.get() & !COMES_AGAIN != 0
-}
-
-/// Nobody can go on: might a timer go off once more than is asked for? Says so.
-pub(super) fn is_spent() -> bool {
-    let words = (&all().sent)[..all().count.get()].iter();
-    let mut words = words.map(|number| signal_word(number.get() as usize));
-    let spent = are_on() && words.any(|word| objects().get(word).count.get() & COMES_AGAIN != 0);
-    if spent {
-        trace::access(0, HANDLERS, 0, Origin::NONE, [0, 0, 0]);
-    }
-    spent
-}
-
-/// Waits for one of these signals, and takes it: which one.
-pub(super) fn wait_for(wanted: impl Fn(usize) -> bool, caller: usize) -> usize {
-    let me = threads().current.get();
-    let origin = Origin::library(Builtin::thread, caller);
-    let mut words = deliverable(me, &wanted);
-    // Of one that nobody sends, as far as is known, nothing comes.
-    let (word, signal) = words
-        .next()
-        .unwrap_or((signal_word(signal_number(Some(me), 0)), 0));
-    if words.next().is_some() {
-        outcome::fail(
-            End::Forbidden,
-            &[b"a thread waits for any of several signals, and more than one of them is sent: which comes first is not searched"],
-        )
-    }
-    take(word, step::AWAIT_SIGNAL, origin);
-    signal
-}
-
-/// Takes one of these signals, if one is pending.
-pub(super) fn poll(wanted: impl Fn(usize) -> bool, caller: usize) -> Option<usize> {
-    let me = threads().current.get();
-    let origin = Origin::library(Builtin::thread, caller);
-    let mut words = deliverable(me, &wanted);
-    let taken = words.find(|&(word, _)| take(word, step::DELIVER, origin));
-    taken.map(|(_, signal)| signal)
-}
-
-/// Waits until a handler has run.
-pub(super) fn pause(caller: usize) {
-    let signal = wait_for(|signal| is_handled(signal) && !is_masked(signal), caller);
-    handle(signal);
 }
 
 /// The timer of a sender goes off again and again.

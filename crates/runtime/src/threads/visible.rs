@@ -61,6 +61,47 @@ pub(super) fn is_point(atomic: bool, origin: Origin) -> bool {
     word.load(Relaxed) >> (bit % 64) & 1 != 0
 }
 
+/// The running thread is about to make an access: does a debugger stop there?
+#[inline(always)]
+fn stop(address: usize, length: usize, origin: Origin) {
+    if threads().stops.get() {
+        stop_if_asked(address as u64, length as u64, origin);
+    }
+}
+
+#[cold]
+#[inline(never)]
+fn stop_if_asked(address: u64, length: u64, origin: Origin) {
+    let job = crate::run::shared::job();
+    let overlaps = address < job.stop_at + job.stop_length && job.stop_at < address + length;
+    let here = job.stop_origin == origin.number()
+        && overlaps
+        && job.stop_thread as usize == threads().current.get()
+        && threads().steps.get() >= job.stop_steps as usize;
+    if here {
+        threads().stops.set(false);
+        __lf_meets();
+    }
+}
+
+/// The same where a store goes into the buffer. As many frames as elsewhere: a debugger counts them up to the program.
+#[cold]
+#[inline(never)]
+fn stop_before_push(address: usize, length: usize, origin: Origin) {
+    stop_if_asked(address as u64, length as u64, origin);
+    // SAFETY: it does nothing, but for keeping the frame until then.
+    unsafe { core::arch::asm!("nop", options(nomem, nostack)) };
+}
+
+/// Where a debugger stops: the access comes next.
+#[inline(never)]
+#[unsafe(no_mangle)]
+extern "C" fn __lf_meets() {
+    // Not empty, or calls of it could be left out; nor like another one, or both would be one.
+    // SAFETY: it does nothing.
+    unsafe { core::arch::asm!("nop", options(nomem, nostack)) };
+}
+
 /// Do others touch the line? Only then somebody can tell when a non-temporal store to it reaches memory.
 fn is_streamed(address: usize) -> bool {
     let line = address as u64 & !(LINE - 1);
@@ -117,6 +158,7 @@ pub(super) fn announce(
         origin,
     };
     threads().pending.set(access);
+    stop(address, length, origin);
     if heap_checks::refuses(address, length) {
         // It is in conflict with whoever freed that, so it must be known.
         access.done(0, 0, 0);
@@ -411,6 +453,9 @@ pub(crate) unsafe fn store(to: usize, from: *const u8, length: usize, abi: u32, 
             if buffered && !locked {
                 store_buffer::make_room(origin);
                 threads().pending.set(access);
+                if threads().stops.get() {
+                    stop_before_push(to, piece, origin);
+                }
                 let (stream, wanted) = if streams && is_streamed(to) {
                     store_buffer::stream(to)
                 } else {

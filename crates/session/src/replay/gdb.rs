@@ -44,7 +44,8 @@ pub(crate) fn open(
     if !asked.is_empty() {
         gdb.arg("-batch");
     }
-    for command in commands(&last.execution.outcome, input) {
+    let stops = job.threads.stop.is_some();
+    for command in commands(&last.execution.outcome, stops, input) {
         gdb.args(["-ex", &command]);
     }
     for command in asked {
@@ -63,7 +64,7 @@ pub(crate) fn open(
 }
 
 /// What brings gdb to the failing point.
-fn commands(outcome: &Outcome, input: Option<&Path>) -> Vec<String> {
+fn commands(outcome: &Outcome, stops: bool, input: Option<&Path>) -> Vec<String> {
     let run = match input {
         Some(input) => format!("run < {}", quoted(input.as_os_str())),
         None => "run".to_owned(),
@@ -85,7 +86,10 @@ fn commands(outcome: &Outcome, input: Option<&Path>) -> Vec<String> {
     ]
     .map(str::to_owned)
     .to_vec();
-    if let Outcome::Signal {
+    if stops {
+        // The second access of a data race comes next.
+        commands.extend(["break __lf_meets".to_owned(), run, "up 4".to_owned()]);
+    } else if let Outcome::Signal {
         signal: 11,
         address,
         ..

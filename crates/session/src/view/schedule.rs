@@ -142,6 +142,19 @@ impl<'a> ScheduleNames<'a> {
         }
     }
 
+    /// Who called where a transition of the last execution is; nobody where it is in a function that nobody calls.
+    fn stack_of(&self, at: usize) -> Vec<Place> {
+        let stack = self
+            .threads
+            .naming()
+            .and_then(|naming| naming.stacks.get(at));
+        let frames = stack.map_or_else(Vec::new, |stack| self.names.frames(stack));
+        match frames.len() {
+            0 | 1 => Vec::new(),
+            _ => frames,
+        }
+    }
+
     fn own<'s>(
         &self,
         place: Option<Place>,
@@ -382,6 +395,7 @@ impl<'a> ScheduleNames<'a> {
                 thread,
                 at: self.place_of(at, step).map(|at| line(&at)),
                 text: self.what(step),
+                stack: self.stack_of(at),
                 what: match step.act {
                     _ if self.begins_block(step) => What::Sync(object),
                     Act::Commit => What::Commit(object),
@@ -401,6 +415,7 @@ impl<'a> ScheduleNames<'a> {
                 thread: last.thread.into(),
                 at: None,
                 text: text.to_owned(),
+                stack: Vec::new(),
                 what: What::Fails,
             }),
             (TableEnd::Race(race), _) => {
@@ -448,6 +463,7 @@ impl<'a> ScheduleNames<'a> {
             thread: party.thread.into(),
             at: self.place(party.site).map(|at| line(&at)),
             text: format!("{verb} {object}{and}"),
+            stack: Vec::new(),
             what,
         }
     }
@@ -472,6 +488,7 @@ impl<'a> ScheduleNames<'a> {
                 thread,
                 at: None,
                 text: "waits for others to end".to_owned(),
+                stack: Vec::new(),
                 what: What::Waits("others to end".to_owned()),
             },
             None => ThreadDeed {
@@ -481,6 +498,7 @@ impl<'a> ScheduleNames<'a> {
                     false => "ends".to_owned(),
                     true => "assumes what does not hold".to_owned(),
                 },
+                stack: Vec::new(),
                 what: What::Ends,
             },
         }
@@ -502,6 +520,7 @@ impl<'a> ScheduleNames<'a> {
             thread: self.order.thread(step.process),
             at: self.place(step.site).map(|at| line(&at)),
             text: format!("waits for {object}"),
+            stack: Vec::new(),
             what: What::Waits(object),
         }
     }

@@ -1,7 +1,7 @@
 //! A schedule as a table: a column for each thread, a row for each turn, and why the turn began.
 
 use landfall_finding::text::plain;
-use landfall_finding::{Turn, TurnLine, TurnReason};
+use landfall_finding::{Place, Turn, TurnLine, TurnReason};
 use std::collections::HashMap;
 use std::fmt::Write;
 
@@ -13,6 +13,7 @@ pub(crate) struct ThreadDeed {
     pub(crate) at: Option<String>,
     /// The source line, or what was done in words.
     pub(crate) text: String,
+    pub(crate) stack: Vec<Place>,
     pub(crate) what: What,
 }
 
@@ -64,6 +65,7 @@ pub(crate) fn turns(names: &[String], deeds: &[ThreadDeed]) -> Vec<Turn> {
             turn.deeds.push(TurnLine {
                 at: deed.at.clone(),
                 text: deed.text.clone(),
+                stack: deed.stack.clone(),
                 fails: deed.what == What::Fails,
             });
         }
@@ -270,6 +272,7 @@ mod tests {
                 thread,
                 at,
                 text: word(),
+                stack: Vec::new(),
                 what,
             });
         }

@@ -8,6 +8,7 @@ use crate::names::ProgramNames;
 use crate::observer::Notices;
 use crate::options::{Asked, CheckKind};
 use crate::report::SearchReport;
+use crate::search::threads::effects::Swaps;
 use crate::search::threads::reorder::{plainer, prompt};
 use crate::search::threads::wording::{data_race, misused, stuck};
 use crate::view::schedule::{ScheduleNames, TableEnd};
@@ -18,7 +19,7 @@ use landfall_explore::schedule::{
     End, Explored, Job, Order, Process, Sharing, Step, Threads, ThreadsError, Trace,
 };
 use landfall_finding::{Finding, Kind, Preemptions, Severity};
-use landfall_native::{NativeThreads, Outcome};
+use landfall_native::{NativeThreads, Outcome, StopAt};
 use std::collections::HashMap;
 
 /// What went wrong, as far as it tells causes apart.
@@ -52,6 +53,8 @@ struct CauseEntry {
     times: u64,
     /// Plainer schedules are looked for.
     closely: bool,
+    /// Of a data race: where both orders of it begin.
+    swaps: Swaps,
 }
 
 #[derive(Debug)]
@@ -213,7 +216,11 @@ impl<'a> ScheduleFindings<'a> {
                     Some(site) if self.handed.contains(&site) => {}
                     Some(site) => self.handed.push(site),
                     None if self.races.is_some() => {
-                        self.note(native, Cause::Race(race), search);
+                        let cause = Cause::Race(race);
+                        let known = self.known.get(&cause.identity()).copied();
+                        self.note(native, cause, search);
+                        let number = known.unwrap_or(self.entries.len() - 1);
+                        self.entries[number].swaps.look(native, search, &race);
                     }
                     None => {}
                 }
@@ -252,6 +259,7 @@ impl<'a> ScheduleFindings<'a> {
             preemptions: u32::MAX,
             times: 1,
             closely,
+            swaps: Swaps::default(),
         };
         let telling = ScheduleNames::new(native, &self.notices.names, self.order);
         let finding = entry.brief(&telling, self.order);
@@ -311,7 +319,15 @@ impl<'a> ScheduleFindings<'a> {
             let mut finding = entry.cause.tell(&telling, &trace, order);
             finding.notes.extend(telling.overtaken(&trace, count));
             let brief = entry.brief(&telling, order);
-            bugs.scheduled(native.replay(steps), report, brief, |execution, names| {
+            if matches!(entry.cause, Cause::Race(_)) {
+                entry.swaps.tell(native, names, order, &mut finding)?;
+                native.adopt(&entry.job);
+            }
+            let mut job = native.replay(steps);
+            if let Cause::Race(race) = &entry.cause {
+                job.threads.stop = stop_at(race, &trace, order, native);
+            }
+            bugs.scheduled(job, report, brief, |execution, names| {
                 let mut finding = finish(finding, &entry.cause, execution, names)?;
                 table.tell(&mut finding);
                 finding.executions = entry.times;
@@ -352,6 +368,55 @@ impl CauseEntry {
         finding.executions = self.times;
         finding
     }
+}
+
+/// Where a debugger stops: at the second access of a race, in the execution that shows it.
+fn stop_at(
+    race: &DataRace,
+    trace: &Trace,
+    order: Order,
+    native: &NativeThreads<'_>,
+) -> Option<StopAt> {
+    let mut found = Vec::new();
+    data_races(trace, order, Relation::Pure, &mut found);
+    let same = |found: &&DataRace| Cause::Race(**found).same(&Cause::Race(*race));
+    let race = found.iter().find(same).unwrap_or(race);
+    let Party { thread, site, .. } = race.second;
+    let touches = |object: u32, mask: u64| object == race.object && mask & race.mask != 0;
+    let as_step = trace.steps.iter().position(|step| {
+        let own = order.thread(step.process) == usize::from(thread);
+        own && step.site == site && touches(step.object, step.mask)
+    });
+    let as_other = trace.trailing.iter().filter(|access| {
+        let own = (access.thread, access.site) == (thread, site);
+        own && touches(access.object, access.mask)
+    });
+    let steps = match as_step {
+        // A store that is on its way: when its thread made it.
+        Some(commit) if order.is_companion(trace.steps[commit].process) => {
+            let issued = trace.steps[commit].issued;
+            let before = |step: &Step| step.process == thread && step.tick < issued;
+            trace
+                .steps
+                .iter()
+                .rposition(before)
+                .map_or(0, |last| last + 1)
+        }
+        Some(step) => step + 1,
+        None => as_other
+            .map(|access| access.after.wrapping_add(1) as usize)
+            .next()?,
+    };
+    let origin = native.origin(site);
+    Some(StopAt {
+        thread,
+        origin: u64::from(origin.site) | u64::from(origin.caller) << 32,
+        bytes: (
+            native.address(race.object)? + u64::from(race.mask.trailing_zeros()),
+            64 - race.mask.leading_zeros() - race.mask.trailing_zeros().min(63),
+        ),
+        steps: steps as u32,
+    })
 }
 
 /// What shows in one order of independent steps and not in another is no failure of the program.
