@@ -34,7 +34,9 @@ impl std::fmt::Debug for Notice<'_> {
 }
 
 /// Names the mistakes that what a recovery has read tells of.
-pub struct MistakesOf<'a>(pub Box<dyn FnMut(&subject::SeenStores) -> SmallVec<[u64; 2]> + 'a>);
+pub struct MistakesOf<'a>(pub Box<NameMistakes<'a>>);
+
+type NameMistakes<'a> = dyn FnMut(&subject::SeenStores) -> SmallVec<[u64; 2]> + 'a;
 
 impl std::fmt::Debug for MistakesOf<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
