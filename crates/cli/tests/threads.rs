@@ -1,4 +1,4 @@
-//! Programs checked from source to verdict: with threads (`tests/threads`), those that got a wrong one before (`tests/verdicts`), and a kernel's (`kernel/tests`). The first lines of each say how, and what must come out: `with:` other sources, `check:` the
+//! Programs checked from source to verdict: with threads (`tests/threads`), those that got a wrong one before (`tests/verdicts`), those of a course on operating systems (`tests/landslide`), and a kernel's (`kernel/tests`). The first lines of each say how, and what must come out: `with:` other sources, `check:` the
 //! options (`{pool}` is an empty directory), `exit:` the code, `finds:` a kind and words of a message, `not:` the same of what must not be found, `note:` words of a note, `limit:`
 //! what was left out, `schedules:` and `assumed:` how many executions ended, or were ended by an assumption, `symmetric:` how many they stand for, `assumes:` words of an assumption, `effect:` of the finding named last, or of the only one, `prove:` the exit code of `landfall prove` with the same options, `says:` words of an error, `preemptions:` of the finding named last, the fewest. Every finding is replayed.
 
@@ -200,6 +200,11 @@ fn check(source: &Path, number: usize, case: &Case) {
 #[test]
 fn programs_with_threads() {
     check_all("tests/threads");
+}
+
+#[test]
+fn tests_of_a_course() {
+    check_all("tests/landslide");
 }
 
 #[test]
