@@ -1,4 +1,4 @@
-//! Builds what `landfall` carries inside itself: the pass, the runtime, the header.
+//! Builds what `landfall` carries inside itself: the pass, the runtime, the headers, the machine for kernels.
 //!
 //! Pass and runtime are crates of this workspace, but of kinds (cdylib, staticlib) that stable cargo cannot hand to
 //! another crate. So cargo is run once more here, with a target directory of its own.
@@ -42,9 +42,13 @@ fn main() {
     let configuration = here.join("include/bits/c++config.h");
     println!("cargo:rerun-if-changed={}", configuration.display());
     println!("cargo:rerun-if-changed={}", crates.join("vocab").display());
+    let machine = root.join("kernel");
+    println!("cargo:rerun-if-changed={}", machine.display());
+    let machine = ["kernel.c", "landfall/kernel.h"].map(|file| machine.join(file));
 
     let mut key = DefaultHasher::new();
-    for file in [&pass, &runtime, &header, &configuration] {
+    let others = [&pass, &runtime, &header, &configuration];
+    for file in others.into_iter().chain(&machine) {
         std::fs::read(file)
             .unwrap_or_else(|error| panic!("{}: {error}", file.display()))
             .hash(&mut key);
@@ -60,6 +64,12 @@ fn main() {
     println!(
         "cargo:rustc-env=LANDFALL_CXX_CONFIGURATION={}",
         configuration.display()
+    );
+    let [source, header] = machine;
+    println!("cargo:rustc-env=LANDFALL_KERNEL={}", source.display());
+    println!(
+        "cargo:rustc-env=LANDFALL_KERNEL_HEADER={}",
+        header.display()
     );
 }
 

@@ -25,6 +25,7 @@ pages! {
     testing_a_library = "docs/testing-a-library.md",
     testing_a_pmdk_program = "docs/testing-a-pmdk-program.md",
     testing_a_lock_free_structure = "docs/testing-a-lock-free-structure.md",
+    testing_a_kernel = "docs/testing-a-kernel.md",
     testing_your_own_locks = "docs/testing-your-own-locks.md",
     reading_the_report = "docs/reading-the-report.md",
     what_is_proved = "docs/what-is-proved.md",
@@ -121,7 +122,9 @@ fn stage(root: &Path, page: &str) -> PathBuf {
         .join(name);
     let _ = std::fs::remove_dir_all(&stage);
     std::fs::create_dir_all(&stage).unwrap();
-    for part in ["crates", "docs", "examples", "include", "litmus", "scripts"] {
+    for part in [
+        "crates", "docs", "examples", "include", "kernel", "litmus", "scripts",
+    ] {
         std::os::unix::fs::symlink(root.join(part), stage.join(part)).unwrap();
     }
     stage.canonicalize().unwrap()

@@ -1,4 +1,4 @@
-//! Programs checked from source to verdict: with threads (`tests/threads`), and those that got a wrong one before (`tests/verdicts`). The first lines of each say how, and what must come out: `check:` the
+//! Programs checked from source to verdict: with threads (`tests/threads`), those that got a wrong one before (`tests/verdicts`), those of a course on operating systems (`tests/landslide`), and a kernel's (`kernel/tests`). The first lines of each say how, and what must come out: `with:` other sources, `check:` the
 //! options (`{pool}` is an empty directory), `exit:` the code, `finds:` a kind and words of a message, `not:` the same of what must not be found, `note:` words of a note, `limit:`
 //! what was left out, `schedules:` and `assumed:` how many executions ended, or were ended by an assumption, `symmetric:` how many they stand for, `assumes:` words of an assumption, `effect:` of the finding named last, or of the only one, `prove:` the exit code of `landfall prove` with the same options, `says:` words of an error, `preemptions:` of the finding named last, the fewest. Every finding is replayed.
 
@@ -11,6 +11,8 @@ use std::sync::atomic::Ordering::Relaxed;
 #[derive(Debug, Default)]
 struct Case {
     options: Vec<String>,
+    /// Other sources, beside the first.
+    with: Vec<String>,
     exit: i32,
     finds: Vec<(String, String)>,
     nots: Vec<(String, String)>,
@@ -29,15 +31,21 @@ struct Case {
 
 fn cases(text: &str) -> Vec<Case> {
     let mut cases: Vec<Case> = Vec::new();
+    let mut with = Vec::new();
     for line in text.lines().map_while(|line| line.strip_prefix("// ")) {
         let Some((what, rest)) = line.split_once(':') else {
             continue;
         };
         let rest = rest.trim();
+        let words = || rest.split_whitespace().map(str::to_owned).collect();
+        if what == "with" {
+            with = words();
+            continue;
+        }
         if what == "check" {
-            let options = rest.split_whitespace().map(str::to_owned).collect();
             cases.push(Case {
-                options,
+                options: words(),
+                with: with.clone(),
                 ..Case::default()
             });
             continue;
@@ -94,6 +102,7 @@ fn check(source: &Path, number: usize, case: &Case) {
         .arg(&out)
         .args(options)
         .arg(source)
+        .args(case.with.iter().map(|other| source.with_file_name(other)))
         .output()
         .expect("landfall runs");
     let what = format!("{} {:?}", source.display(), case.options);
@@ -191,6 +200,16 @@ fn check(source: &Path, number: usize, case: &Case) {
 #[test]
 fn programs_with_threads() {
     check_all("tests/threads");
+}
+
+#[test]
+fn tests_of_a_course() {
+    check_all("tests/landslide");
+}
+
+#[test]
+fn threads_of_kernels() {
+    check_all("../../kernel/tests");
 }
 
 #[test]

@@ -44,6 +44,9 @@ pub struct Run {
     /// each. They are findings where races are asked for by name.
     #[serde(default, skip_serializing_if = "is_none")]
     pub plain_stores: u64,
+    /// A timer repeats, and so often at most it went off in each execution at a time of its own choosing.
+    #[serde(default, skip_serializing_if = "is_none")]
+    pub timer_signals: u64,
     /// Warnings that are all about the inside of a library, by its name. They are findings where checks are named.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub in_libraries: BTreeMap<String, u64>,

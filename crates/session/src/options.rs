@@ -143,6 +143,9 @@ pub struct Options {
     pub sv_comp: bool,
     /// Words that are volatile, or accessed by inline assembly, are atomic.
     pub asm_atomic: bool,
+    /// Sources are those of a kernel: they are compiled with the machine of `<landfall/kernel.h>`, and assembly that asks for interrupts
+    /// means that machine's.
+    pub kernel: bool,
     /// Locks that are taken for granted, and what takes their place: `MINE=pthread_mutex`.
     #[serde(default)]
     pub replace: Vec<String>,
@@ -217,6 +220,7 @@ impl Default for Options {
             recover_schedules: false,
             sv_comp: false,
             asm_atomic: false,
+            kernel: false,
             replace: Vec::new(),
             nondet: vec![0, 1, -1],
             spurious: 1,

@@ -54,6 +54,8 @@ pub(crate) struct SearchReport {
     hidden_races: u64,
     /// Plain stores that this compiler made one instruction of: another one could tear them.
     plain_stores: u64,
+    /// So often timers that repeat went off in each execution; 0 where there are none.
+    pub(crate) timer_signals: u64,
     /// Findings inside of libraries, by name.
     in_libraries: BTreeMap<String, u64>,
     /// Code that was not compiled with `landfall cc` touched persistent memory.
@@ -304,6 +306,7 @@ impl SearchReport {
             allowed: self.allowed.len(),
             hidden_races: self.hidden_races,
             plain_stores: self.plain_stores,
+            timer_signals: self.timer_signals,
             known_before,
             in_libraries: self.in_libraries,
             not_judged: self.not_judged,

@@ -218,6 +218,7 @@ impl Setup<'_> {
             (self.options.sv_comp, "--sv-comp"),
             (self.options.asm_atomic, "--asm-atomic"),
             (self.options.pmdk, "--pmdk"),
+            (self.options.kernel, "--kernel"),
         ] {
             arguments.extend(asked.then(|| option.into()));
         }

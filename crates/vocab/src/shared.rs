@@ -452,8 +452,17 @@ pub const SECTIONS: u64 = LOCK | 24;
 pub const BLOCKS: u64 = LOCK | 16;
 
 /// What is said of signals besides: that one is sent ([`crate::record::access::WRITE`], with its number), that a handler touches a
-/// word ([`crate::record::access::READ`]), or that the main thread blocks some (both, with a bit for each).
+/// word ([`crate::record::access::READ`]), that the main thread blocks some (both, with a bit for each), or of timers (neither) one of
+/// [`timer`].
 pub const HANDLERS: u64 = LOCK | 32;
+
+/// What is said of timers.
+pub mod timer {
+    /// One goes off again and again, but no more often than is asked for.
+    pub const REPEATS: u64 = 1;
+    /// Nobody can go on, unless one goes off once more than is asked for.
+    pub const SPENT: u64 = 2;
+}
 
 /// In place of a lock: what its thread does from here on is not judged ([`crate::record::access::WRITE`]), or is again.
 pub const UNJUDGED: u64 = LOCK | 40;

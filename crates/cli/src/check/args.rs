@@ -210,6 +210,10 @@ pub(crate) struct CheckArgs {
     #[arg(long, help_heading = "Threads")]
     pub(crate) asm_atomic: bool,
 
+    /// The sources are a kernel's: compile them with <landfall/kernel.h>, a machine with interrupts, contexts and processors
+    #[arg(long, help_heading = "Threads")]
+    pub(crate) kernel: bool,
+
     /// A lock that was checked is taken for granted: MINE=pthread_mutex, or FUNCTION=pthread_mutex_lock, puts the other in its place
     #[arg(long, value_name = "MINE=THEIRS", value_parser = rule, help_heading = "Threads")]
     pub(crate) replace: Vec<String>,
@@ -467,6 +471,7 @@ impl CheckArgs {
             },
             sv_comp: self.sv_comp,
             asm_atomic: self.asm_atomic,
+            kernel: self.kernel,
             replace: self.replace.clone(),
             nondet: self.nondet.0.clone(),
             signals: self.signals,

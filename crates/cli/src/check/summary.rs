@@ -95,6 +95,11 @@ fn for_people(run: &Run, args: &CheckArgs, width: usize) -> String {
         }
         SearchSpace::Schedules => (schedules, "every schedule"),
     };
+    let all = match run.timer_signals {
+        0 => all.to_owned(),
+        1 => format!("{all} with one signal of each timer"),
+        signals => format!("{all} with {signals} signals of each timer"),
+    };
     let built = stats.compile_seconds.map_or_else(String::new, |seconds| {
         format!(" after {seconds:.2} s of compiling")
     });

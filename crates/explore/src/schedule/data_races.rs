@@ -69,6 +69,14 @@ struct Detector<'a> {
     found: &'a mut Vec<DataRace>,
 }
 
+impl SeenAccess {
+    fn is_like(&self, other: &Self) -> bool {
+        (self.party, self.object, self.mask, self.plain)
+            == (other.party, other.object, other.mask, other.plain)
+            && self.held == other.held
+    }
+}
+
 /// Appends the races of an execution, each pair of sites and its object once.
 pub fn data_races(trace: &Trace, order: Order, relation: Relation, found: &mut Vec<DataRace>) {
     let mut detector = Detector {
@@ -386,9 +394,10 @@ impl Detector<'_> {
                 self.found.push(race);
             }
         }
-        // The same again says nothing new.
-        if !known.contains(&second) {
-            known.push(second);
+        // Of those that are alike, the last: whoever knows of it knows of those before. A loop may make thousands.
+        match known.iter_mut().find(|first| first.is_like(&second)) {
+            Some(first) => first.known_from = first.known_from.max(second.known_from),
+            None => known.push(second),
         }
     }
 }

@@ -236,16 +236,27 @@ fn unordered(search: &dyn Explored, mut found: impl FnMut(u32, u32)) {
     }
     seen.extend(rest.map(trailing));
     seen.sort_by_key(|access| access.object);
+    let steps_of = StepsOf::new(&trace.steps);
     let mut clock = Vec::new();
+    // Of accesses that are alike, the last: if it is known, so are those before it. A loop may have made thousands.
+    let mut earlier: Vec<RaceSites<'_>> = Vec::new();
     for group in seen.chunk_by(|a, b| a.object == b.object) {
+        earlier.clear();
         for (index, second) in group.iter().enumerate() {
+            if let Some(before) = index.checked_sub(1) {
+                let before = group[before];
+                match earlier.iter_mut().find(|other| other.is_like(&before)) {
+                    Some(other) => other.known_from = other.known_from.max(before.known_from),
+                    None => earlier.push(before),
+                }
+            }
             let concerns = |first: &&RaceSites<'_>| {
                 first.thread != second.thread
                     && (first.write || second.write)
                     && first.mask & second.mask != 0
                     && (first.trailing.is_some() || second.trailing.is_some())
             };
-            let mut firsts = group[..index].iter().filter(concerns).peekable();
+            let mut firsts = earlier.iter().filter(concerns).peekable();
             if firsts.peek().is_none() {
                 continue;
             }
@@ -254,7 +265,7 @@ fn unordered(search: &dyn Explored, mut found: impl FnMut(u32, u32)) {
                     clock.clear();
                     clock.extend_from_slice(search.clock(second.at));
                 }
-                Some(access) => knowledge(search, &trace.steps, access, &mut clock),
+                Some(access) => knowledge(search, &steps_of, access, &mut clock),
             }
             for first in firsts {
                 if clock.get(usize::from(first.process)).copied().unwrap_or(0) < first.known_from {
@@ -265,16 +276,44 @@ fn unordered(search: &dyn Explored, mut found: impl FnMut(u32, u32)) {
     }
 }
 
+impl RaceSites<'_> {
+    /// Does the same race with it as with the other, as far as it is not known?
+    fn is_like(&self, other: &Self) -> bool {
+        (self.process, self.site, self.mask, self.write)
+            == (other.process, other.site, other.mask, other.write)
+            && self.trailing.is_some() == other.trailing.is_some()
+    }
+}
+
+/// Where in a trace the steps of each process are, with their ticks, which ascend.
+struct StepsOf(Vec<Vec<(u32, usize)>>);
+
+impl StepsOf {
+    fn new(steps: &[Step]) -> Self {
+        let processes = steps.iter().map(|step| usize::from(step.process) + 1).max();
+        let mut of = vec![Vec::new(); processes.unwrap_or(0)];
+        for (at, step) in steps.iter().enumerate() {
+            of[usize::from(step.process)].push((step.tick, at));
+        }
+        Self(of)
+    }
+
+    /// The last one of a process up to a tick.
+    fn last(&self, process: Process, tick: u32) -> Option<usize> {
+        let steps = self.0.get(usize::from(process))?;
+        let after = steps.partition_point(|&(of, _)| of <= tick);
+        Some(steps[after.checked_sub(1)?].1)
+    }
+}
+
 /// What happens before an access that was no transition.
-fn knowledge(search: &dyn Explored, steps: &[Step], access: &Trailing, clock: &mut Vec<u32>) {
-    let width = steps.first().map_or(0, |_| search.clock(0).len());
+fn knowledge(search: &dyn Explored, steps: &StepsOf, access: &Trailing, clock: &mut Vec<u32>) {
+    let any = search.trace().steps.first();
+    let width = any.map_or(0, |_| search.clock(0).len());
     clock.clear();
     clock.resize(width.max(search.order().processes()), 0);
     let mut learn = |process: Process, tick: u32| {
-        let last = steps
-            .iter()
-            .rposition(|step| step.process == process && step.tick <= tick);
-        if let Some(last) = last {
+        if let Some(last) = steps.last(process, tick) {
             for (mine, &theirs) in clock.iter_mut().zip(search.clock(last)) {
                 *mine = theirs.max(*mine);
             }

@@ -11,7 +11,7 @@ mod toolbox;
 
 pub use clang::find_clang;
 pub(crate) use toolbox::RUNTIME;
-pub use toolbox::Toolbox;
+pub use toolbox::{Toolbox, is_ours};
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -57,7 +57,7 @@ pub struct Compilation {
 /// The clang command that compiles what `arguments` ask for, instrumented.
 ///
 /// Options of ours are taken away from clang: `--as-compiled` watches the accesses the optimiser left instead of those the source
-/// wrote, `--pmdk` compiles against an instrumented PMDK and links it.
+/// wrote, `--pmdk` compiles against an instrumented PMDK and links it, `--kernel` adds the machine that kernels run on.
 pub fn command(language: Language, arguments: &[OsString]) -> Result<Compilation, CompilerError> {
     command_in(None, language, arguments)
 }

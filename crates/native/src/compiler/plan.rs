@@ -3,7 +3,9 @@
 use super::pmdk::Pmdk;
 use super::{Compilation, CompilerError, Toolbox, response};
 use std::ffi::{OsStr, OsString};
-use std::path::Path;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// With one of these clang never reaches the linker.
@@ -22,11 +24,15 @@ const STOPS_BEFORE_LINKING: [&str; 11] = [
 ];
 
 /// Options of ours, and how the pass is told.
-const OURS: [(&str, &str); 3] = [
+const OURS: [(&str, &str); 4] = [
     ("--as-compiled", "LANDFALL_AS_COMPILED"),
     ("--sv-comp", "LANDFALL_SV_COMP"),
     ("--asm-atomic", "LANDFALL_ASM_ATOMIC"),
+    (KERNEL, "LANDFALL_KERNEL"),
 ];
+
+/// The program is a kernel's: it gets a machine.
+const KERNEL: &str = "--kernel";
 
 /// One that the pass gets all of.
 const REPLACE: (&str, &str) = ("--replace=", "LANDFALL_REPLACE");
@@ -65,6 +71,7 @@ pub(super) fn compilation(
         true => Some(Pmdk::find(toolbox)?),
         false => None,
     };
+    let is_kernel = ours.iter().any(|argument| argument == KERNEL);
     let mut remarks: Vec<String> = assembly(&user);
     let link = if !may_link(&user) {
         LinkPlan::None
@@ -88,6 +95,9 @@ pub(super) fn compilation(
         .args(compiling_before(pmdk.as_ref()))
         .args(options)
         .args(compiling_after(toolbox));
+    if is_kernel {
+        command.args(unobtrusive(["-D__LANDFALL_KERNEL__=1".into()]));
+    }
     match &link {
         LinkPlan::Executable(_) => _ = command.args(linking(toolbox)),
         LinkPlan::Strict => _ = command.args(lenient()),
@@ -97,6 +107,9 @@ pub(super) fn compilation(
     if let (Some(pmdk), LinkPlan::Executable(_)) = (&pmdk, &link) {
         // Behind everything that may call it.
         command.args(pmdk.archives());
+    }
+    if let (true, LinkPlan::Executable(_)) = (is_kernel, &link) {
+        command.args(["-x", "none"]).arg(machine(clang, toolbox)?);
     }
     for (option, variable) in OURS {
         if ours.iter().any(|argument| argument.as_os_str() == option) {
@@ -108,6 +121,36 @@ pub(super) fn compilation(
         command.env(REPLACE.1, rules.join(";"));
     }
     Ok(Compilation { command, remarks })
+}
+
+/// The machine that kernels run on, compiled once: what the user's own headers and macros say is not for it.
+fn machine(clang: &Path, toolbox: &Toolbox) -> Result<PathBuf, CompilerError> {
+    let source = toolbox.kernel();
+    let object = source.with_extension("o");
+    if object.is_file() {
+        return Ok(object);
+    }
+    // Others may be at it as well: each makes its own, and one rename wins.
+    let scratch = source.with_extension(format!("{}.o", std::process::id()));
+    let mut command = Command::new(clang);
+    command
+        .args(["-g", "-O1", "-c"])
+        .args(compiling_after(toolbox));
+    command
+        .args(["-D__LANDFALL_KERNEL__=1", "-o"])
+        .arg(&scratch);
+    let failed = |program: &Path, source| CompilerError::Run {
+        program: program.to_owned(),
+        source,
+    };
+    let compiled = command.arg(&source).output();
+    let compiled = compiled.map_err(|source| failed(clang, source))?;
+    if !compiled.status.success() {
+        let why = String::from_utf8_lossy(&compiled.stderr).into_owned();
+        return Err(failed(clang, io::Error::other(why)));
+    }
+    fs::rename(&scratch, &object).map_err(|source| failed(&object, source))?;
+    Ok(object)
 }
 
 /// What `--replace` asks for, if an argument is that.

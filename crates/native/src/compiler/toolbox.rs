@@ -17,7 +17,7 @@ const EXPORTS: &[u8] = b"{ __lf_*; lf_*; pmem_*; };\n";
 /// Linked to every program.
 pub(crate) const RUNTIME: &[u8] = include_bytes!(env!("LANDFALL_RUNTIME_ARCHIVE"));
 
-const FILES: [(&str, &[u8]); 5] = [
+const FILES: [(&str, &[u8]); 7] = [
     ("landfall-pass.so", include_bytes!(env!("LANDFALL_PASS"))),
     ("liblandfall-runtime.a", RUNTIME),
     (
@@ -29,7 +29,20 @@ const FILES: [(&str, &[u8]); 5] = [
         include_bytes!(env!("LANDFALL_CXX_CONFIGURATION")),
     ),
     ("exports.list", EXPORTS),
+    (KERNEL, include_bytes!(env!("LANDFALL_KERNEL"))),
+    (
+        "include/landfall/kernel.h",
+        include_bytes!(env!("LANDFALL_KERNEL_HEADER")),
+    ),
 ];
+
+/// The machine that kernels run on.
+const KERNEL: &str = "landfall-kernel/kernel.c";
+
+/// Is this source ours, though it is compiled with the program?
+pub fn is_ours(file: &str) -> bool {
+    file.ends_with(KERNEL)
+}
 
 /// A directory with all of `FILES`.
 #[derive(Clone, Debug)]
@@ -77,6 +90,11 @@ impl Toolbox {
 
     pub fn include(&self) -> PathBuf {
         self.directory.join("include")
+    }
+
+    /// The source of the machine that kernels run on.
+    pub fn kernel(&self) -> PathBuf {
+        self.directory.join(KERNEL)
     }
 
     pub fn exports(&self) -> PathBuf {

@@ -232,6 +232,14 @@ impl<'s> NativeThreads<'s> {
         self.reader.late
     }
 
+    /// How often timers that repeat may go off at any time, where some execution has one.
+    pub fn timer_signals(&self) -> u64 {
+        match self.reader.signals.repeats {
+            true => self.job.threads.timer_signals.max(1).into(),
+            false => 0,
+        }
+    }
+
     /// In some execution, did threads wait for a timer that had gone off as often as is asked for?
     pub fn waits_for_timer(&self) -> bool {
         self.reader.signals.spent

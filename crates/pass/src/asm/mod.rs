@@ -2,6 +2,7 @@
 
 mod constraints;
 mod feasibility;
+mod kernel;
 mod meaning;
 mod operands;
 mod rewrite;
@@ -25,7 +26,7 @@ pub(crate) fn weave(weaver: &mut Weaver<'_>, call: Value) {
         Dialect::Att
     };
     let instructions = text::instructions(&assembly.asm_text(), dialect);
-    if is_client_request(&instructions) {
+    if is_client_request(&instructions) || kernel::ask(weaver, call, &constraints, &instructions) {
         return;
     }
     let meanings: Option<Vec<Meaning>> = instructions

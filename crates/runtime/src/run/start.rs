@@ -228,6 +228,7 @@ fn connect() {
             .exe_base
             .store(server().exe_base.get() as u64, Relaxed);
         settle_random();
+        server().blocked.set(crate::syscalls::signals::blocked());
         server().mode.set(Mode::Constructing);
     }
 }

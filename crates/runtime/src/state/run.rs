@@ -168,6 +168,7 @@ impl Run {
             run.malloc_used.set(job.failures > 0);
             crate::syscalls::random::reset(control().seed);
             run.umask.set(0o022);
+            crate::syscalls::signals::begin();
             run.descriptors.begin();
             run.endless.begin();
             super::budget().set(job.budget);

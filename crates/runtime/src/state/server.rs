@@ -6,6 +6,7 @@ use crate::files::resolve::Directory;
 use crate::memory::heap::Heap;
 use crate::run::sites::Section;
 use crate::run::tracked::Tracked;
+use crate::syscalls::signals::Action;
 use crate::threads::constructor_locks::Held;
 use crate::threads::{MOST, MOST_KEYS, Tables, ThreadSet};
 use core::cell::Cell;
@@ -61,6 +62,9 @@ pub(crate) struct Server {
     // What constructors left behind: runs go on from there, and a restart puts it back (`tracked`).
     pub(crate) heap: Raw<Heap>,
     pub(crate) held: Raw<Held>,
+    pub(crate) actions: [Cell<Action>; 65],
+    /// Signals that were blocked before constructors ran, then those that they block.
+    pub(crate) blocked: Cell<u64>,
     /// Destructors of thread-specific keys.
     pub(crate) destructors: [Cell<usize>; MOST_KEYS],
     /// The highest key with one, and one more.

@@ -46,8 +46,55 @@ const FAULTS: [i32; 6] = [
     libc::SIGXFSZ,
 ];
 
+/// What the kernel blocks now.
+pub(crate) fn blocked() -> u64 {
+    let mut mask = 0u64;
+    let asked = [0, 0, &raw mut mask as usize, 8];
+    // SAFETY: the kernel writes a number of ours.
+    unsafe { sys::raw(libc::SYS_rt_sigprocmask, asked) };
+    mask
+}
+
+/// Constructors have asked the kernel itself: keeps what they asked for, and takes it back.
+fn take_over() {
+    let none = Action {
+        handler: DEFAULT,
+        flags: SA_RESTORER,
+        restorer: 0,
+        mask: 0,
+    };
+    for signal in 1..=64 {
+        let mut kept = none;
+        let asked = [signal, 0, &raw mut kept as usize, 8];
+        let default = [signal, &raw const none as usize, 0, 8];
+        // SAFETY: the kernel reads and writes structures of ours.
+        unsafe {
+            sys::raw(libc::SYS_rt_sigaction, asked);
+            // Whoever started the program may have it ignore some.
+            if kept.handler != DEFAULT && kept.handler != IGNORE {
+                server().actions[signal].set(kept);
+                sys::raw(libc::SYS_rt_sigaction, default);
+            }
+        }
+    }
+    let before = server().blocked.get();
+    server().blocked.set(blocked() & !before);
+    let asked = [libc::SIG_SETMASK as usize, &raw const before as usize, 0, 8];
+    // SAFETY: the kernel reads a number of ours.
+    unsafe { sys::raw(libc::SYS_rt_sigprocmask, asked) };
+}
+
+/// At the beginning of a run, when all is zero.
+pub(crate) fn begin() {
+    for (of_run, of_constructors) in run().actions.iter().zip(&server().actions) {
+        of_run.set(of_constructors.get());
+    }
+    run().mask.set(server().blocked.get());
+}
+
 /// Installs the runtime's handlers on a stack of their own.
 pub(crate) fn install() {
+    take_over();
     // SAFETY: handlers have the type that the kernel calls, and the structures are those of the kernel.
     unsafe {
         if sys::map(place::SIGNAL_STACK, place::SIGNAL_STACK_LEN).is_some() {

@@ -31,7 +31,7 @@ use landfall_vocab::record::access::{READ, WRITE};
 use landfall_vocab::record::step;
 use landfall_vocab::shared::{
     End, HANDLERS, LOCK, SIGNAL_WORDS, job, point as point_bit, signal_at, signal_number,
-    signal_word,
+    signal_word, timer,
 };
 
 /// Signals of one program that are told apart, each for the process or for a thread.
@@ -436,6 +436,7 @@ pub(super) fn slept(caller: usize) -> bool {
 /// The timer of a sender goes off again and again.
 pub(super) fn repeats(sender: usize) {
     of(sender).repeats.set(true);
+    trace::access(0, HANDLERS, 0, Origin::NONE, [timer::REPEATS, 0, 0]);
 }
 
 /// How often a timer that repeats goes off.

@@ -12,6 +12,7 @@ use landfall_finding::{
 };
 use landfall_model::line::LINE_BYTES;
 use landfall_model::log::Cut;
+use landfall_native::compiler::is_ours;
 use landfall_native::{Execution, HeapError, Outcome, Position, RecordKind};
 
 const SIGBUS: i32 = 7;
@@ -78,7 +79,8 @@ pub(crate) fn said_place(outcome: &Outcome, names: &ProgramNames) -> Option<Plac
 
 /// Where an execution went wrong.
 pub(crate) fn failing_place(execution: &Execution, names: &ProgramNames) -> Option<Place> {
-    let frames = names.frames(&execution.stack);
+    let mut frames = names.frames(&execution.stack);
+    frames.retain(|frame| !is_ours(&frame.file));
     if let Some(said) = said_place(&execution.outcome, names) {
         // The call of `__assert_fail` knows the column and the plain name of the function.
         let exact = frames.into_iter().find(|frame| frame.same_line(&said));

@@ -2,6 +2,7 @@
 
 use crate::names::ProgramNames;
 use landfall_finding::Place;
+use landfall_native::compiler::is_ours;
 use landfall_native::{HeapBlock, HeapError, Outcome};
 
 /// What was done to which block.
@@ -77,7 +78,8 @@ pub(crate) fn notes(outcome: &Outcome, names: &ProgramNames) -> Vec<String> {
         .filter(|(_, stack)| !stack.is_empty())
         .filter_map(|(what, stack)| {
             let frames = names.frames(stack);
-            let places: Vec<String> = frames.iter().take(4).map(in_function).collect();
+            let told = frames.iter().filter(|frame| !is_ours(&frame.file));
+            let places: Vec<String> = told.take(4).map(in_function).collect();
             (!places.is_empty())
                 .then(|| format!("the block was {what} at {}", places.join(", called at ")))
         })

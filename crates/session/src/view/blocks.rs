@@ -3,13 +3,14 @@
 use crate::names::ProgramNames;
 use landfall_finding::Place;
 use landfall_native::Naming;
+use landfall_native::compiler::is_ours;
 
 /// What a shared pointer keeps before the object, in one block with it.
 const COUNTS: u64 = 16;
 
 /// Sources that nobody here has written.
 pub(crate) fn is_theirs(file: &str) -> bool {
-    file.starts_with("/usr/") || file.contains("/include/c++/")
+    file.starts_with("/usr/") || file.contains("/include/c++/") || is_ours(file)
 }
 
 /// The innermost call from the user's own sources.

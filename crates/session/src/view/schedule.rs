@@ -132,6 +132,27 @@ impl<'a> ScheduleNames<'a> {
         self.own(place, stack)
     }
 
+    /// Where a thread waits that cannot go on, and who called, innermost first: as far as it is the user's own sources.
+    pub(crate) fn waiting(&self, thread: Process, site: u32) -> (Option<Place>, Vec<Place>) {
+        let naming = self.threads.naming();
+        let stack = naming.and_then(|naming| naming.announced(thread.into()));
+        let place = self.own(self.names.origin(self.threads.origin(site)), || stack);
+        let frames = self.names.frames(stack.map_or(&[][..], Vec::as_slice));
+        let mut own: Vec<Place> = { frames.into_iter() }
+            .filter(|frame| !frame.function.starts_with("landfall_runtime"))
+            .filter(|frame| !blocks::is_theirs(&frame.file))
+            .collect();
+        let is_place = |frame: &Place| {
+            (place.as_ref())
+                .is_some_and(|at| at.file == frame.file && at.function == frame.function)
+        };
+        match own.first().is_some_and(is_place) {
+            true => _ = own.remove(0),
+            false => own.clear(),
+        }
+        (place, own)
+    }
+
     /// Where a transition of the last execution is.
     fn place_of(&self, at: usize, step: &Step) -> Option<Place> {
         let place = self.names.origin(self.threads.origin(step.site));
@@ -407,7 +428,7 @@ impl<'a> ScheduleNames<'a> {
         }
         for wait in &trace.blocked {
             if let (Wait::Step(step), End::Deadlock) = (wait, trace.end) {
-                deeds.push(self.waits(step));
+                deeds.push(self.waits(step, self.waiting(step.process, step.site).0));
             }
         }
         match (shows, trace.failures.first()) {
@@ -470,8 +491,8 @@ impl<'a> ScheduleNames<'a> {
 
     /// A thread could not go on at a step: it waits, or has ended.
     fn stops(&self, trace: &Trace, at: usize, thread: usize) -> ThreadDeed {
-        let next = trace.steps[at..].iter();
-        let mut next = next.filter(|step| usize::from(step.process) == thread);
+        let next = trace.steps.iter().enumerate().skip(at);
+        let mut next = next.filter(|(_, step)| usize::from(step.process) == thread);
         let blocked = trace.blocked.iter().find_map(|wait| match wait {
             Wait::Step(step) if usize::from(step.process) == thread => Some(step),
             _ => None,
@@ -482,16 +503,18 @@ impl<'a> ScheduleNames<'a> {
                 .failures
                 .iter()
                 .any(|f| usize::from(f.thread) == thread);
-        match next.next().or(blocked) {
-            Some(step) => self.waits(step),
-            None if goes_on && !trace.assumed.contains(thread as Process) => ThreadDeed {
+        let place = |step: &Step| self.waiting(step.process, step.site).0;
+        match (next.next(), blocked) {
+            (Some((at, step)), _) => self.waits(step, self.place_of(at, step)),
+            (None, Some(step)) => self.waits(step, place(step)),
+            _ if goes_on && !trace.assumed.contains(thread as Process) => ThreadDeed {
                 thread,
                 at: None,
                 text: "waits for others to end".to_owned(),
                 stack: Vec::new(),
                 what: What::Waits("others to end".to_owned()),
             },
-            None => ThreadDeed {
+            _ => ThreadDeed {
                 thread,
                 at: None,
                 text: match trace.assumed.contains(thread as Process) {
@@ -504,7 +527,7 @@ impl<'a> ScheduleNames<'a> {
         }
     }
 
-    fn waits(&self, step: &Step) -> ThreadDeed {
+    fn waits(&self, step: &Step, place: Option<Place>) -> ThreadDeed {
         let object = match step.act {
             Act::Sync(_) => self.name(step.object, step.mask),
             _ if step.until == Until::Changed => "a change".to_owned(),
@@ -518,7 +541,7 @@ impl<'a> ScheduleNames<'a> {
         };
         ThreadDeed {
             thread: self.order.thread(step.process),
-            at: self.place(step.site).map(|at| line(&at)),
+            at: place.map(|at| line(&at)),
             text: format!("waits for {object}"),
             stack: Vec::new(),
             what: What::Waits(object),

@@ -59,6 +59,11 @@ impl Naming {
         self.stacks.push(stack);
     }
 
+    /// Where a thread is that could not go on: who called what it announced last.
+    pub fn announced(&self, thread: usize) -> Option<&Vec<u64>> {
+        self.last.get(thread).filter(|stack| !stack.is_empty())
+    }
+
     /// The block that an address lies in, the newest if several have been there, and its number.
     pub fn block(&self, address: u64) -> Option<(usize, &NamedBlock)> {
         let inside = |(_, block): &(usize, &NamedBlock)| {

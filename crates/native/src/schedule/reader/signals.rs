@@ -4,13 +4,15 @@
 use super::word;
 use crate::job::KnownSignals;
 use landfall_vocab::record::{Traced, access};
-use landfall_vocab::shared::{MOST_SIGNALS, signal_number};
+use landfall_vocab::shared::{MOST_SIGNALS, signal_number, timer};
 use std::sync::Arc;
 
 #[derive(Clone, Debug, Default)]
 pub(in super::super) struct LearnedSignals {
     /// What the program was told.
     pub(in super::super) known: Option<Arc<KnownSignals>>,
+    /// There is a timer that repeats.
+    pub(in super::super) repeats: bool,
     /// A timer that repeats might have gone off once more than is asked for.
     pub(in super::super) spent: bool,
     /// What came in addition.
@@ -21,7 +23,8 @@ impl LearnedSignals {
     pub(super) fn say(&mut self, record: &Traced<'_>) {
         let told = word(record, 0);
         if record.flags & (access::READ | access::WRITE) == 0 {
-            self.spent = true;
+            self.repeats |= told == timer::REPEATS;
+            self.spent |= told == timer::SPENT;
             return;
         }
         if record.flags & access::READ != 0 && record.flags & access::WRITE != 0 {

@@ -16,7 +16,7 @@ use core::mem::MaybeUninit;
 use landfall_vocab::builtin::Builtin;
 use landfall_vocab::record::access::{READ, WRITE};
 use landfall_vocab::record::step;
-use landfall_vocab::shared::{End, HANDLERS, LOCK, signal_at, signal_number, signal_word};
+use landfall_vocab::shared::{End, HANDLERS, LOCK, signal_at, signal_number, signal_word, timer};
 
 /// Can a signal be delivered here and now? Not inside of a system call that is performed on the stack for signals, nor in an atomic block.
 fn is_possible() -> bool {
@@ -309,7 +309,7 @@ pub(in super::super) fn is_spent() -> bool {
     let mut words = words.map(|number| signal_word(number.get() as usize));
     let spent = are_on() && words.any(|word| objects().get(word).count.get() & COMES_AGAIN != 0);
     if spent {
-        trace::access(0, HANDLERS, 0, Origin::NONE, [0, 0, 0]);
+        trace::access(0, HANDLERS, 0, Origin::NONE, [timer::SPENT, 0, 0]);
     }
     spent
 }

@@ -468,6 +468,9 @@ fn waits(trace: &Trace, order: Order) -> Vec<(Process, u32)> {
     waits.map(|(thread, site, _)| (thread, site)).collect()
 }
 
+/// Characters of what a program printed that are shown.
+const LONGEST_LINE: usize = 200;
+
 /// Adds what only the execution from scratch knows; `None` if it did not happen again.
 fn finish(
     finding: Finding,
@@ -491,7 +494,20 @@ fn finish(
         Cause::Stuck(_) if !matches!(outcome, Outcome::Deadlock { .. }) => return None,
         Cause::Stuck(_) | Cause::Race(_) | Cause::Misused(_) => {}
     }
+    if matches!(outcome, Outcome::Abort | Outcome::Deadlock { .. }) {
+        finding.notes.extend(last_said(&execution.stderr));
+    }
     Some(finding)
+}
+
+/// Who gives up says why.
+fn last_said(stderr: &[u8]) -> Option<String> {
+    let text = String::from_utf8_lossy(stderr);
+    let line = text.lines().rfind(|line| !line.trim().is_empty())?;
+    let line: String = line.chars().take(LONGEST_LINE).collect();
+    Some(format!(
+        "the last line that it printed to standard error: {line}"
+    ))
 }
 
 impl Cause {

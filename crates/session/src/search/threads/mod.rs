@@ -412,6 +412,7 @@ fn search<'w>(
     if ending.reached.is_none() && native.late() {
         report.limit(Limit::Timeouts);
     }
+    report.timer_signals = report.timer_signals.max(native.timer_signals());
     if ending.reached.is_none() && native.waits_for_timer() {
         report.limit(Limit::Signals);
     }

@@ -6,6 +6,9 @@ use landfall_explore::schedule::locks::{Misuse, Reason, explain};
 use landfall_explore::schedule::{NOWHERE, Order, Process, Trace};
 use landfall_finding::{Finding, Kind, Place, Severity};
 
+/// Callers of one that waits that are named.
+const CALLERS: usize = 4;
+
 /// What a thread reads in a loop, as far as it is named.
 const MOST_NAMES: usize = 4;
 
@@ -34,7 +37,7 @@ pub(super) fn stuck(telling: &ScheduleNames<'_>, trace: &Trace, order: Order) ->
     let of =
         |thread: Option<Process>| thread.map_or_else(|| "nobody".to_owned(), |t| column(t.into()));
     for &(thread, site, reason) in &stuck.waits {
-        let place = telling.place(site);
+        let (place, callers) = telling.waiting(thread, site);
         let name = |object: u32| telling.object(object, u64::MAX);
         let why = match reason {
             Reason::Lock {
@@ -90,10 +93,15 @@ pub(super) fn stuck(telling: &ScheduleNames<'_>, trace: &Trace, order: Order) ->
             Reason::End { of } => format!("waits for {} to end", column(of.into())),
             Reason::Nothing => "waits".to_owned(),
         };
+        let called = callers.iter().take(CALLERS).map(|caller| {
+            let function = &caller.function;
+            format!(", called at {} in {function}", at(Some(caller)))
+        });
         finding.notes.push(format!(
-            "{} {why}, at {}",
+            "{} {why}, at {}{}",
             column(thread.into()),
-            at(place.as_ref())
+            at(place.as_ref()),
+            called.collect::<String>()
         ));
         if stuck.ring.first() == Some(&thread) || finding.at.is_none() {
             finding.at = place;
