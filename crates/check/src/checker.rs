@@ -3,6 +3,7 @@
 use crate::finding::Finding;
 use crate::path::{Candidate, JudgedRead, RecoveryPath};
 use landfall_model::event::{Event, Mark};
+use landfall_model::line::Addr;
 
 /// May the path go on this way?
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -29,8 +30,8 @@ pub trait Checker {
     /// call it: whoever runs executions does, for the checkers that need nothing else.
     fn logged(&mut self, _events: &[Event], _fate: Fate) {}
 
-    /// Must it see reads that say nothing new, too? Then it is to walk alone: others would end paths that it has to see.
-    fn every_read(&self) -> bool {
+    /// Must it see reads of this word, too, that say nothing new? Then it is to walk alone: others would end paths that it has to see.
+    fn watches(&self, _word: Addr) -> bool {
         false
     }
 

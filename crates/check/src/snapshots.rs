@@ -10,8 +10,11 @@ use crate::finding::{Finding, Kind, Unprotected};
 use crate::path::{Candidate, JudgedRead, RecoveryPath};
 use crate::region::Region;
 use landfall_model::event::{Action, Event, EventId, Mark};
-use rustc_hash::FxHashMap;
+use landfall_model::line::{Addr, PIECE_BYTES};
+use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::BTreeMap;
+
+const WORD: u64 = PIECE_BYTES as u64;
 
 /// Disjoint ranges of bytes: first to past the last.
 #[derive(Clone, Debug, Default)]
@@ -111,24 +114,16 @@ pub fn unadded(events: &[Event], own: impl Fn(u32) -> bool) -> TransactionStores
 
 /// The cuts at which a store must not be seen, and those at which it must not be missing.
 #[derive(Clone, Copy, Debug)]
-struct Promise {
+pub struct TransactionCuts {
     /// Up to this cut the transaction was at work.
-    at_work: u32,
+    pub at_work: u32,
     /// From this cut on it had ended; never, if it did not end.
-    ended: u32,
+    pub ended: u32,
 }
 
-#[derive(Clone, Debug, Default)]
-pub struct Snapshots {
-    promises: FxHashMap<EventId, Promise>,
-    /// By the store's place.
-    found: FxHashMap<u32, usize>,
-    findings: Vec<Finding>,
-}
-
-impl Snapshots {
-    /// Judges these stores of the first execution.
-    pub fn new(execution: &Execution, stores: &TransactionStores) -> Snapshots {
+impl TransactionStores {
+    /// The cuts of each transaction.
+    pub fn cuts(&self, execution: &Execution) -> Vec<TransactionCuts> {
         let cut_with = |store: EventId| execution.at(0, store).entry + 1;
         let is_store = |event: &EventId| execution.event(*event).piece().is_some();
         // A cut that has a store made after the end has the end as well.
@@ -137,16 +132,39 @@ impl Snapshots {
             let later = (end.0..events).map(EventId).find(is_store);
             later.map_or(execution.end(), |store| cut_with(store) - 1)
         };
-        let spans: Vec<Promise> = (stores.spans.iter())
-            .map(|&(last, end)| Promise {
+        (self.spans.iter())
+            .map(|&(last, end)| TransactionCuts {
                 at_work: last.map_or(0, cut_with),
                 ended: end.map_or(u32::MAX, cut_past),
             })
-            .collect();
+            .collect()
+    }
+}
+
+#[derive(Clone, Debug, Default)]
+pub struct Snapshots {
+    promises: FxHashMap<EventId, TransactionCuts>,
+    /// Words that those stores are to, and how many places they are made at.
+    words: FxHashSet<u64>,
+    places: usize,
+    /// By the store's place.
+    found: FxHashMap<u32, usize>,
+    findings: Vec<Finding>,
+}
+
+impl Snapshots {
+    /// Judges these stores of the first execution.
+    pub fn new(execution: &Execution, stores: &TransactionStores) -> Snapshots {
+        let spans = stores.cuts(execution);
         let promises = stores.unadded.iter();
         let promises = promises.map(|of| (of.store, spans[of.transaction]));
+        let event = |of: &Unadded| execution.event(of.store);
+        let words = stores.unadded.iter().filter_map(|of| event(of).piece());
+        let places: FxHashSet<u32> = stores.unadded.iter().map(|of| event(of).site).collect();
         Snapshots {
             promises: promises.collect(),
+            words: words.map(|piece| piece.addr.0 / WORD * WORD).collect(),
+            places: places.len(),
             ..Snapshots::default()
         }
     }
@@ -175,8 +193,8 @@ impl Snapshots {
 }
 
 impl Checker for Snapshots {
-    fn every_read(&self) -> bool {
-        true
+    fn watches(&self, word: Addr) -> bool {
+        self.words.contains(&word.0)
     }
 
     fn judge(
@@ -185,7 +203,11 @@ impl Checker for Snapshots {
         read: &JudgedRead,
         candidate: &Candidate,
     ) -> PathVerdict {
-        if read.region != Region::Judged {
+        // All that there is to find was found.
+        if self.findings.len() == self.places {
+            return PathVerdict::Violates;
+        }
+        if read.region != Region::Judged || !self.watches(read.word) {
             return PathVerdict::Fits;
         }
         let (first, last) = candidate.cuts(path, 0);

@@ -118,10 +118,8 @@ pub fn walk<R: Recoveries>(
     limits: Limits,
     checkers: &mut [&mut dyn Checker],
 ) -> Walked {
-    let every_read = checkers.iter().any(|checker| checker.every_read());
     let mut walk = RecoveryWalk {
         recoveries,
-        every_read,
         path: RecoveryPath::new(base.clone()),
         limits,
         checkers,
@@ -133,8 +131,6 @@ pub fn walk<R: Recoveries>(
 
 struct RecoveryWalk<'a, 'c, R: Recoveries> {
     recoveries: &'a R,
-    /// Somebody wants to see reads that say nothing new.
-    every_read: bool,
     path: RecoveryPath,
     limits: Limits,
     checkers: &'a mut [&'c mut dyn Checker],
@@ -247,8 +243,10 @@ impl<R: Recoveries> RecoveryWalk<'_, '_, R> {
             };
             let quiet = match region {
                 Region::Checksum => None,
-                Region::Judged | Region::Ignored if self.every_read => None,
-                Region::Judged | Region::Ignored => self.path.quiet(word, mask),
+                Region::Judged | Region::Ignored => {
+                    let watched = self.checkers.iter().any(|checker| checker.watches(word));
+                    self.path.quiet(word, mask).filter(|_| !watched)
+                }
             };
             if let Some(value) = quiet {
                 self.path.set_reads(self.path.reads() + 1);

@@ -12,6 +12,9 @@ use smallvec::SmallVec;
 use std::fmt;
 use std::rc::Rc;
 
+/// Candidates that one who walks alone looks at before giving up: no path of it ends early.
+const MOST_ALONE: u64 = 4_000_000;
+
 /// Judges the recoveries after power failures anywhere in an execution, and in the recoveries. What the first cuts lead to is
 /// judged before the search forgets it, the rest in the end.
 pub struct Judge {
@@ -74,9 +77,16 @@ impl Judge {
             walks.push(vec![&mut **checker]);
         }
         let cuts = (self.next, last);
-        for mut checkers in walks.into_iter().filter(|walk| !walk.is_empty()) {
+        for (number, mut checkers) in walks.into_iter().enumerate() {
+            if checkers.is_empty() {
+                continue;
+            }
+            let left = (self.limits.candidates).saturating_sub(self.walked.candidates);
             let limits = Limits {
-                candidates: (self.limits.candidates).saturating_sub(self.walked.candidates),
+                candidates: match number {
+                    0 => left,
+                    _ => left.min(MOST_ALONE),
+                },
                 ..self.limits.clone()
             };
             let first = self.first.clone();

@@ -7,6 +7,7 @@ use landfall_model::image::Image;
 use landfall_model::line::{Line, LineBytes};
 use landfall_model::log::{Cut, Log};
 use landfall_model::order::Platform;
+use smallvec::SmallVec;
 use std::rc::Rc;
 
 /// What one run is told.
@@ -64,6 +65,29 @@ pub struct Execution {
     pub ended: Ended,
 }
 
+/// What the reads of a recovery, so far, tell of the stores before a power failure: entries of the log.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct SeenStores {
+    /// Where the power failed.
+    pub cut: Cut,
+    /// Stores that were there where their bytes were read; the newest that a read found.
+    pub found: Vec<Cut>,
+    /// Stores that were not; the oldest that a read missed.
+    pub missed: Vec<Cut>,
+}
+
+impl SeenStores {
+    /// The first store that was missed though a later one was found.
+    pub fn overtaken(&self) -> Option<Cut> {
+        let newest = self.found.iter().max()?;
+        self.missed
+            .iter()
+            .filter(|missed| *missed < newest)
+            .min()
+            .copied()
+    }
+}
+
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum SubjectError {
     /// Someone wants the search to end: a limit, or the user.
@@ -93,6 +117,13 @@ pub trait Subject {
             each(self.run(job)?);
         }
         Ok(())
+    }
+
+    /// Which mistakes what a recovery has read so far tells of, as numbers of the subject's: once one of them has shown in many failing
+    /// recoveries, others that tell of it are not run any more. None by default: everything is run.
+    fn mistakes(&mut self, seen: &SeenStores) -> SmallVec<[u64; 2]> {
+        let _ = seen;
+        SmallVec::new()
     }
 
     /// The search of the first execution has come to this cut, with so many behaviours found: for whoever watches.

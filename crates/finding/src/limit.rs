@@ -17,6 +17,8 @@ named! {
         Interrupt = "interrupt": "Ctrl-C",
         Random = "random": "the number of random tries (--random)",
         CountEager = "count-eager": "--count-eager, which counts and runs nothing",
+        /// Recoveries that have read what many failing ones had read.
+        Again = "again": "recoveries that would show a finding again (--all)",
         /// An execution that computes for longer than it may, and could have gone on.
         Events = "events": "the number of events allowed in one execution (--events)",
         /// Code that is not instrumented ran for longer than it may.

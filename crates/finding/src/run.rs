@@ -219,6 +219,8 @@ pub struct Stats {
     pub runs: u64,
     /// Distinct recoveries.
     pub behaviours: u64,
+    /// Recoveries that were not run because what they had read tells of a mistake that many failing ones have shown (`--all`).
+    pub skipped: u64,
     /// Events of all executions.
     pub events: u64,
     /// How long the search took, and what follows it.

@@ -70,5 +70,5 @@ pub use schedule::{
 };
 pub use server::Server;
 pub use sites::{Position, Sites};
-pub use subject::{Budget, NativeSubject, Notice};
+pub use subject::{Budget, MistakesOf, NativeSubject, Notice};
 pub use symbols::{Symbols, type_name};

@@ -11,6 +11,7 @@ use crate::skim::{FlushesWanted, Skimmed};
 use crate::workers::{Worker, WorkerTask, work_all};
 use landfall_explore::subject::{self, Ended, Subject, SubjectError};
 use landfall_finding::Limit;
+use smallvec::SmallVec;
 use std::ops::ControlFlow;
 
 /// When to stop searching.
@@ -32,6 +33,17 @@ impl std::fmt::Debug for Notice<'_> {
     }
 }
 
+/// Names the mistakes that what a recovery has read tells of.
+pub struct MistakesOf<'a>(pub Box<NameMistakes<'a>>);
+
+type NameMistakes<'a> = dyn FnMut(&subject::SeenStores) -> SmallVec<[u64; 2]> + 'a;
+
+impl std::fmt::Debug for MistakesOf<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("MistakesOf")
+    }
+}
+
 /// Runs recoveries on servers, and keeps the executions that ended badly.
 #[derive(Debug)]
 pub struct NativeSubject<'a> {
@@ -44,6 +56,8 @@ pub struct NativeSubject<'a> {
     kept: usize,
     /// Told of each execution that ends badly, as it is found.
     pub notice: Option<Notice<'a>>,
+    /// Whoever knows mistakes by what was read, if recoveries that show them again need not be run.
+    pub mistakes: Option<MistakesOf<'a>>,
     /// Judges recoveries, if anyone does.
     pub watching: Option<Watching>,
     /// The first recovery that a limit ended: it may only compute for long.
@@ -72,6 +86,7 @@ impl<'a> NativeSubject<'a> {
             failed: Vec::new(),
             kept: 0,
             notice: None,
+            mistakes: None,
             watching: None,
             unfinished: None,
             flushes_unjudged: false,
@@ -125,6 +140,13 @@ impl Subject for NativeSubject<'_> {
             self.stopped_by = self.reason_to_stop();
         }
         self.stopped_by.is_some()
+    }
+
+    fn mistakes(&mut self, seen: &subject::SeenStores) -> SmallVec<[u64; 2]> {
+        match &mut self.mistakes {
+            Some(MistakesOf(name)) => name(seen),
+            None => SmallVec::new(),
+        }
     }
 
     fn run(&mut self, job: &subject::Job<'_>) -> Result<subject::Execution, SubjectError> {

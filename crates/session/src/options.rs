@@ -112,6 +112,8 @@ pub struct Options {
     pub events: u64,
     /// Processes that run recoveries at the same time; otherwise one per processor.
     pub jobs: Option<NonZeroUsize>,
+    /// Run recoveries, too, that would only show a finding again.
+    pub all: bool,
     /// Explore each power failure by itself.
     pub no_share: bool,
     /// Try every image of every power failure.
@@ -203,6 +205,7 @@ impl Default for Options {
             runs: None,
             events: 50_000_000,
             jobs: None,
+            all: false,
             no_share: false,
             eager: false,
             random: None,

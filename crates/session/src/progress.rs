@@ -1,9 +1,10 @@
 //! How far a search for power failures has come: for who watches, and as a few samples for the report.
 
 use crate::observer::{CheckWatch, Progress, Ticker};
-use landfall_explore::subject::{Execution, Job, Subject, SubjectError};
+use landfall_explore::subject::{Execution, Job, SeenStores, Subject, SubjectError};
 use landfall_finding::Sample;
 use landfall_model::log::{Cut, Log};
+use smallvec::SmallVec;
 use std::time::Instant;
 
 /// Samples that are kept. With twice as many, every other one is forgotten, and from then on they are taken half as often.
@@ -162,6 +163,10 @@ impl SearchState {
 impl<S: Subject> Subject for Watched<'_, S> {
     fn stopped(&mut self) -> bool {
         self.inner.stopped()
+    }
+
+    fn mistakes(&mut self, seen: &SeenStores) -> SmallVec<[u64; 2]> {
+        self.inner.mistakes(seen)
     }
 
     fn run(&mut self, job: &Job<'_>) -> Result<Execution, SubjectError> {

@@ -37,6 +37,8 @@ pub(crate) struct SearchReport {
     pub(crate) cuts: usize,
     pub(crate) runs: u64,
     pub(crate) behaviours: usize,
+    /// Recoveries that would show a finding again, and were not run.
+    pub(crate) skipped: u64,
     pub(crate) events: u64,
     pub(crate) eager_states: String,
     /// Bytes of standard input that every run got.
@@ -288,6 +290,7 @@ impl SearchReport {
                 cuts: self.cuts as u64,
                 runs: self.runs,
                 behaviours: self.behaviours as u64,
+                skipped: self.skipped,
                 events: self.events,
                 seconds,
                 compile_seconds: self.compile_seconds,

@@ -126,6 +126,10 @@ pub(crate) struct CheckArgs {
     #[arg(short, long, value_name = "N", help_heading = "Search")]
     pub(crate) jobs: Option<NonZeroUsize>,
 
+    /// Run recoveries, too, that would only show a finding again
+    #[arg(long, help_heading = "Search")]
+    pub(crate) all: bool,
+
     /// Explore each power failure by itself, as published tools do: the same findings, more executions
     #[arg(long, help_heading = "Search")]
     pub(crate) no_share: bool,
@@ -455,6 +459,7 @@ impl CheckArgs {
             runs: self.runs,
             events: self.events,
             jobs: self.jobs,
+            all: self.all,
             no_share: self.no_share,
             eager: self.eager,
             random: self.random,

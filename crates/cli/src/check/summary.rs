@@ -110,8 +110,15 @@ fn for_people(run: &Run, args: &CheckArgs, width: usize) -> String {
             count(assumed, "execution", "executions")
         ),
     };
+    let skipped = match stats.skipped {
+        0 => String::new(),
+        skipped => format!(
+            ", {} not run that would show a finding again (--all runs them)",
+            count(skipped, "recovery", "recoveries")
+        ),
+    };
     let covered = format!(
-        "{tried}{assumed}, {executions}, {:.2} s{built}",
+        "{tried}{skipped}{assumed}, {executions}, {:.2} s{built}",
         stats.seconds
     );
     let eager = match stats.eager_states.as_str() {

@@ -1,9 +1,9 @@
 // Assembly that is not taken apart while several threads are alive: what it does to what they share is no step, so nothing is clean.
-// check: --checks crash -DNEG
+// check: --checks crash -DROTATE
 // exit: 5
 // limit: unseen
 // note: unseen_assembly.c:27:3: this assembly is not taken apart
-// check: --checks crash -DSHIFT
+// check: --checks crash -DROTATE_CARRY
 // exit: 5
 // limit: unseen
 // check: --checks crash -DFILE_SCOPE
@@ -23,13 +23,13 @@
 static int x;
 int y;
 static void touch(void) {
-#if defined NEG
-  __asm__ volatile("negl %0" : "+m"(x) : : "memory");
+#if defined ROTATE
+  __asm__ volatile("roll $1, %0" : "+m"(x) : : "memory");
 #elif defined ALONE
   int one = 1;
   __asm__ volatile("xaddl %0,%1" : "+r"(one), "+m"(x) : : "memory");
-#elif defined SHIFT
-  __asm__("shll $1, %0" : "+m"(x));
+#elif defined ROTATE_CARRY
+  __asm__("rcll $1, %0" : "+m"(x));
 #elif defined LOCKED
   __asm__ volatile("lock; incl %0" : "+m"(x) : : "cc");
 #elif defined HINT

@@ -6,8 +6,9 @@
 //! that each run adds, and the reads of lines that change.
 
 use super::lines::{FEW, KnownValues, LineReader, LineWalk, ReadLines};
+use super::mistakes::{Mistakes, seen};
 use super::{Behaviour, SearchError, Searched, TreeWatch};
-use crate::subject::{Job, Read, RunDetail, Subject, SubjectError};
+use crate::subject::{Ended, Job, Read, RunDetail, Subject, SubjectError};
 use crate::tree::{Branch, Here, RecoveryTree, TreePlace};
 use landfall_model::crash::PowerFailure;
 use landfall_model::image::Image;
@@ -32,6 +33,8 @@ pub(super) fn follow(
 ) -> Result<(), SearchError> {
     let mut follow = Follow {
         subject,
+        log,
+        mistakes: Mistakes::default(),
         live: vec![0; tree.runs() as usize],
         tree,
         newest: base.clone(),
@@ -78,6 +81,8 @@ pub(super) fn follow(
 
 struct Follow<'a, S> {
     subject: &'a mut S,
+    log: &'a Log,
+    mistakes: Mistakes,
     tree: &'a mut RecoveryTree,
     /// By run: reads it brought at a smaller depth can be reached at present.
     live: Vec<u32>,
@@ -202,6 +207,10 @@ impl<S: Subject> Follow<'_, S> {
                             self.met.insert(run, self.found.behaviours.len());
                             let old = self.old_lines(&mut way, run, depth, None);
                             let old = old.into_iter().map(|(line, version, _)| (line, version));
+                            if ended != Ended::Well {
+                                let shown = self.shown(place, None);
+                                self.mistakes.show(&shown);
+                            }
                             self.found.behaviours.push(Behaviour {
                                 ended,
                                 run,
@@ -278,6 +287,28 @@ impl<S: Subject> Follow<'_, S> {
         }
     }
 
+    /// The mistakes that the reads above a place tell of, and this one.
+    fn shown(&mut self, place: TreePlace, last: Option<Read>) -> SmallVec<[u64; 2]> {
+        let mut reads: Vec<Read> = self.tree.above(place).collect();
+        reads.extend(last);
+        let seen = seen(self.log, &self.lines, self.cut, &reads);
+        self.subject.mistakes(&seen)
+    }
+
+    /// Does what a branch has read tell of a mistake that is well known?
+    fn is_well_known(&mut self, branch: Branch) -> bool {
+        let place = self.tree.place(branch.run, branch.depth);
+        let last = match self.tree.here(place) {
+            Here::Read(read, _) => Some(Read {
+                read,
+                value: branch.value,
+            }),
+            Here::Leaf(_) => None,
+        };
+        let shown = self.shown(place, last);
+        self.mistakes.is_known(&shown)
+    }
+
     /// What the reads of the line above a read say about it.
     fn known(
         &self,
@@ -348,7 +379,20 @@ impl<S: Subject> Follow<'_, S> {
     /// Runs the recovery on the images that branches describe, and adds what it read to the tree.
     fn run_all(&mut self, wave: &[Option<Branch>]) -> Result<(), SearchError> {
         for wave in wave.chunks(super::WAVE) {
-            self.run_wave(wave)?;
+            if !self.mistakes.any {
+                self.run_wave(wave)?;
+                continue;
+            }
+            let mut left: Vec<Option<Branch>> = Vec::new();
+            for &branch in wave {
+                match branch.filter(|&branch| self.is_well_known(branch)) {
+                    None => left.push(branch),
+                    Some(known) => self.found.skipped += u32::from(self.mistakes.skip(known)),
+                }
+            }
+            if !left.is_empty() {
+                self.run_wave(&left)?;
+            }
         }
         Ok(())
     }

@@ -8,6 +8,7 @@ pub mod eager;
 mod follow;
 mod lines;
 mod met;
+mod mistakes;
 pub mod random;
 mod stack;
 mod state;
@@ -93,6 +94,8 @@ pub struct Searched {
     pub cuts: usize,
     /// Recoveries that ended well but were too long to be cut themselves, where several failures are asked for.
     pub uncut: u32,
+    /// Recoveries that were not run: what they had read by then tells of a mistake that many failing ones have shown.
+    pub skipped: u32,
     /// Random recoveries that read what another had read before them and then went another way: they are in no tree.
     pub contradictions: u32,
 }

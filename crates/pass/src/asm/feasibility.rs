@@ -65,8 +65,12 @@ impl Rehearsal<'_, '_, '_> {
             } => {
                 needs(self.reaches(place) && self.reads(value))?;
                 let ty = word(self.rewrite.width(meaning, &self.types)?);
-                if *operation != Rmw::Exchange {
-                    self.flags = [true; 3];
+                match operation {
+                    Rmw::Exchange => {}
+                    Rmw::ShiftLeft | Rmw::ShiftRight | Rmw::ShiftRightSigned => {
+                        self.flags = [true, true, false];
+                    }
+                    _ => self.flags = [true; 3],
                 }
                 if let Some(into) = keeps_old {
                     self.types[*into] = Some(ty);

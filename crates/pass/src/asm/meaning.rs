@@ -26,6 +26,11 @@ pub(crate) enum Rmw {
     And,
     Or,
     Xor,
+    /// Those of one operand, or of a number of places: none of them can be locked, or has a hook.
+    Negate,
+    ShiftLeft,
+    ShiftRight,
+    ShiftRightSigned,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -257,6 +262,18 @@ fn updated(
             number: source(number, constraints)?,
             bytes,
         }),
+        ("neg", [target]) if !locked => rmw(Rmw::Negate, target, AsmSource::Immediate(0), None),
+        ("shl" | "sal" | "shr" | "sar", [target, count]) if !locked => {
+            let operation = match base {
+                "shr" => Rmw::ShiftRight,
+                "sar" => Rmw::ShiftRightSigned,
+                _ => Rmw::ShiftLeft,
+            };
+            let value = source(count, constraints)?;
+            // By less than any word has, and at least one: what else it does is another matter.
+            matches!(value, AsmSource::Immediate(1..=7)).then_some(())?;
+            rmw(operation, target, value, None)
+        }
         ("inc", [target]) => rmw(Rmw::Add, target, AsmSource::Immediate(1), None),
         ("dec", [target]) => rmw(Rmw::Subtract, target, AsmSource::Immediate(1), None),
         ("not", [target]) => rmw(Rmw::Xor, target, AsmSource::Immediate(-1), None),

@@ -19,9 +19,9 @@ pub(super) fn condition(letters: &str) -> Option<(Condition, bool)> {
 
 /// The instruction and the width its last letter gives.
 pub(super) fn sized(mnemonic: &str) -> Option<(&str, Option<u32>)> {
-    const KNOWN: [&str; 16] = [
+    const KNOWN: [&str; 21] = [
         "mov", "movnti", "xchg", "xadd", "cmpxchg", "add", "sub", "and", "or", "xor", "inc", "dec",
-        "not", "bts", "btr", "btc",
+        "not", "neg", "shl", "sal", "shr", "sar", "bts", "btr", "btc",
     ];
     if KNOWN.contains(&mnemonic) {
         return Some((mnemonic, None));

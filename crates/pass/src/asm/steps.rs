@@ -63,10 +63,7 @@ impl Rewrite<'_, '_> {
     ) -> Option<Value> {
         if !locked {
             let old = self.load(address, value.ty(), site)?;
-            let new = match opcode(operation) {
-                Some(opcode) => self.weaver.emit.binary(opcode, old, value),
-                None => value,
-            };
+            let new = self.new_value(operation, old, value).unwrap_or(value);
             self.store(address, new, Flags::VOLATILE, site)?;
             self.start();
             return Some(old);
@@ -79,6 +76,7 @@ impl Rewrite<'_, '_> {
             Rmw::And => 3,
             Rmw::Or => 5,
             Rmw::Xor => 6,
+            Rmw::Negate | Rmw::ShiftLeft | Rmw::ShiftRight | Rmw::ShiftRightSigned => return None,
         };
         let emit = &mut self.weaver.emit;
         let (number, flags, word) = (
@@ -95,21 +93,32 @@ impl Rewrite<'_, '_> {
 
     pub(super) fn flags_after(&self, operation: Rmw, old: Value, value: Value) -> ProcessorFlags {
         let emit = &self.weaver.emit;
-        let Some(opcode) = opcode(operation) else {
+        let Some(new) = self.new_value(operation, old, value) else {
             return self.flags;
         };
-        let new = emit.binary(opcode, old, value);
         let zero = old.ty().zero();
         let carry = match operation {
-            Rmw::Add => emit.compare(LLVMIntPredicate::LLVMIntULT, new, old),
-            Rmw::Subtract => emit.compare(LLVMIntPredicate::LLVMIntULT, old, value),
-            _ => emit.int(1).zero(),
+            Rmw::Add => Some(emit.compare(LLVMIntPredicate::LLVMIntULT, new, old)),
+            Rmw::Subtract => Some(emit.compare(LLVMIntPredicate::LLVMIntULT, old, value)),
+            Rmw::Negate => Some(emit.compare(LLVMIntPredicate::LLVMIntNE, old, zero)),
+            // The last bit that was shifted out, which nobody keeps.
+            Rmw::ShiftLeft | Rmw::ShiftRight | Rmw::ShiftRightSigned => None,
+            _ => Some(emit.int(1).zero()),
         };
         ProcessorFlags {
             zero: Some(emit.compare(LLVMIntPredicate::LLVMIntEQ, new, zero)),
             sign: Some(emit.compare(LLVMIntPredicate::LLVMIntSLT, new, zero)),
-            carry: Some(carry),
+            carry,
         }
+    }
+
+    /// What an operation leaves; `None`: its operand.
+    fn new_value(&self, operation: Rmw, old: Value, value: Value) -> Option<Value> {
+        let emit = &self.weaver.emit;
+        Some(match operation {
+            Rmw::Negate => emit.binary(LLVMOpcode::LLVMSub, old.ty().zero(), old),
+            operation => emit.binary(opcode(operation)?, old, value),
+        })
     }
 
     /// The bit number reaches beyond the word the operand names: memory is one long string of bits here.
@@ -274,6 +283,9 @@ fn opcode(operation: Rmw) -> Option<LLVMOpcode> {
         Rmw::And => LLVMOpcode::LLVMAnd,
         Rmw::Or => LLVMOpcode::LLVMOr,
         Rmw::Xor => LLVMOpcode::LLVMXor,
-        Rmw::Exchange => return None,
+        Rmw::ShiftLeft => LLVMOpcode::LLVMShl,
+        Rmw::ShiftRight => LLVMOpcode::LLVMLShr,
+        Rmw::ShiftRightSigned => LLVMOpcode::LLVMAShr,
+        Rmw::Exchange | Rmw::Negate => return None,
     })
 }

@@ -80,6 +80,10 @@ fn of_crash(
     let old: HashMap<Line, Version> = failure.old.iter().copied().collect();
     for (_, read, _) in first_reads(&recovery.execution) {
         let line = read.line();
+        // Most of what a recovery that went astray reads was never stored to.
+        if log.newest(line, log.end()) == Version(0) {
+            continue;
+        }
         let stores = lines.entry(line).or_insert_with(|| {
             let newest = log.newest(line, failure.cut);
             let there = log.stores_in(line, old.get(&line).copied().unwrap_or(newest));

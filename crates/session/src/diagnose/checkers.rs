@@ -121,8 +121,13 @@ impl RecoveryJudging {
         }
     }
 
-    /// The search is over: the checkers see the rest of it. Of stores that transactions do not answer for, those stay that matter.
-    pub(crate) fn finish(&mut self, forest: &Forest, transactions: &mut Option<Transactions>) {
+    /// The search is over, and came to its end or not: the checkers see the rest of it. Of stores that transactions do not answer for, those stay that matter.
+    pub(crate) fn finish(
+        &mut self,
+        forest: &Forest,
+        ended: bool,
+        transactions: &mut Option<Transactions>,
+    ) {
         let Some(judge) = self.judge.take() else {
             return;
         };
@@ -134,7 +139,8 @@ impl RecoveryJudging {
         });
         let seen: Vec<Cut> = seen.collect();
         if let Some(of) = transactions
-            && walked.is_complete()
+            && ended
+            && !walked.stopped
             && !seen.is_empty()
         {
             of.keep(&seen);

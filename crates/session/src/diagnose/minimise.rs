@@ -9,8 +9,9 @@ use landfall_native::{Execution, Outcome, SubjectError};
 
 /// Candidates tried per failure and question.
 const MOST_TRIES: usize = 48;
-/// Candidates tried where each takes as long as a run that never ends.
+/// Candidates tried where each takes as long as a run that never ends, or reads a whole pool.
 const FEW_TRIES: usize = 2;
+const MANY_EVENTS: usize = 200_000;
 
 /// Whether a plainer crash must be explained by the same stores.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -55,7 +56,7 @@ impl Confirmed {
         enough: &dyn Fn() -> bool,
     ) -> Result<(), SubjectError> {
         let last = self.runs.last().map(|run| &run.execution.outcome);
-        if matches!(last, Some(Outcome::Hang { .. })) {
+        if matches!(last, Some(Outcome::Hang { .. })) || self.is_long() {
             self.tries = FEW_TRIES;
         }
         for index in (0..self.failures.len()).rev() {
@@ -69,6 +70,11 @@ impl Confirmed {
         }
         self.plain = !enough();
         Ok(())
+    }
+
+    fn is_long(&self) -> bool {
+        let events = self.runs.iter().map(|run| run.execution.events.len());
+        events.sum::<usize>() > MANY_EVENTS
     }
 
     fn fewer_lines(

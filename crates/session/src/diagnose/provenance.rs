@@ -5,7 +5,7 @@ use crate::programs::{Failure, LoggedRun, crash_state};
 use landfall_explore::subject::FirstRead;
 use landfall_model::crash::{Chain, CrashState};
 use landfall_model::line::Addr;
-use landfall_model::log::Cut;
+use landfall_model::log::{Cut, Version};
 use landfall_native::{Execution, RecordKind};
 
 /// Where bytes come from: an execution and an entry of its log, or nowhere (memory as it was before anything ran).
@@ -53,6 +53,17 @@ pub(crate) fn readings(runs: &[LoggedRun], failures: &[Failure]) -> Vec<ReadProv
     let mut readings = Vec::new();
     for (at, read, value) in first_reads(&last.execution) {
         let line = read.line();
+        let stored = |run: &LoggedRun| run.log.newest(line, run.log.end()) != Version(0);
+        if !crashed.iter().any(stored) {
+            readings.push(ReadProvenance {
+                event: at,
+                read,
+                value,
+                from: vec![StoreSource::Beginning],
+                others: Vec::new(),
+            });
+            continue;
+        }
         let actual: Chain = crashed
             .iter()
             .zip(failures)

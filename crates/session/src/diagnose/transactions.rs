@@ -5,7 +5,8 @@ use crate::diagnose::finding::stored;
 use crate::diagnose::provenance::first_reads;
 use crate::names::ProgramNames;
 use crate::programs::{Failure, LoggedRun, Programs, Replayer, RunRole};
-use landfall_check::snapshots::{TransactionStores, unadded};
+use landfall_check::snapshots::{TransactionCuts, TransactionStores, unadded};
+use landfall_explore::subject::SeenStores;
 use landfall_finding::{Action, Finding, Fix, Kind, Place, StoreRole};
 use landfall_model::event::{EventId, Mark};
 use landfall_model::image::Image;
@@ -27,6 +28,8 @@ struct UnaddedStore {
     offset: u64,
     bytes: u64,
     transaction: usize,
+    /// Seen at a cut while its transaction was at work, or missed when that had ended, it tells.
+    cuts: TransactionCuts,
     at: Place,
 }
 
@@ -69,6 +72,7 @@ impl Transactions {
         let entries: HashMap<EventId, u32> = (run.log.events().iter().copied())
             .zip(0..run.log.end().0)
             .collect();
+        let cuts = stores.cuts(&ready);
         let found = stores.unadded.iter().filter_map(|of| {
             let event = ready.event(of.store);
             let piece = event.piece()?;
@@ -77,11 +81,30 @@ impl Transactions {
                 offset: piece.addr.0,
                 bytes: piece.bytes().len() as u64,
                 transaction: of.transaction,
+                cuts: cuts[of.transaction],
                 at: place(event.site)?.clone(),
             })
         });
         let groups = grouped(found.collect());
         (!groups.is_empty()).then_some(Transactions { stores, groups })
+    }
+
+    /// The mistakes that what a recovery has read tells of.
+    pub(crate) fn told_by(&self) -> impl Fn(&SeenStores) -> Vec<usize> + use<> {
+        let stores = self.groups.iter().enumerate();
+        let by_entry: HashMap<Cut, (usize, TransactionCuts)> = stores
+            .flat_map(|(number, group)| group.iter().map(move |s| (s.entry, (number, s.cuts))))
+            .collect();
+        move |seen| {
+            let early = seen.found.iter().filter_map(|entry| by_entry.get(entry));
+            let early = early.filter(|(_, cuts)| seen.cut.0 <= cuts.at_work);
+            let late = seen.missed.iter().filter_map(|entry| by_entry.get(entry));
+            let late = late.filter(|(_, cuts)| seen.cut.0 >= cuts.ended);
+            let mut told: Vec<usize> = early.chain(late).map(|(group, _)| *group).collect();
+            told.sort_unstable();
+            told.dedup();
+            told
+        }
     }
 
     /// Only stores at the places of these entries matter: recoveries can see no others too early, or miss them too late.
@@ -313,6 +336,10 @@ mod tests {
             offset,
             bytes: 8,
             transaction,
+            cuts: TransactionCuts {
+                at_work: 0,
+                ended: 0,
+            },
             at: Place {
                 file: "a.c".to_owned(),
                 line,

@@ -20,7 +20,8 @@ use landfall_explore::tree::Forest;
 use landfall_finding::Limit;
 use landfall_finding::text::count;
 use landfall_model::crash::PowerFailure;
-use landfall_native::{NativeSubject, Notice, Outcome, Server};
+use landfall_model::log::Cut;
+use landfall_native::{MistakesOf, NativeSubject, Notice, Outcome, Server};
 use std::time::Instant;
 
 /// Searches a program that creates no threads.
@@ -93,6 +94,9 @@ pub(super) fn check<'w>(
         .map_err(Error::cannot_run)?
         .covering();
     subject.watching = judging.watching.take();
+    if !options.all {
+        subject.mistakes = Some(mistakes(&run, bugs.transactions.as_ref()));
+    }
     subject.notice = Some(Notice(Box::new(move |failed| notices.failed(failed))));
     let mut forest = Forest::default();
     let mut watched = Watched::new(subject, &run.log, watch);
@@ -151,6 +155,10 @@ pub(super) fn check<'w>(
     if found.uncut > 0 {
         report.uncut(found.uncut);
     }
+    if found.skipped > 0 {
+        report.skipped += u64::from(found.skipped);
+        report.limit(Limit::Again);
+    }
     if found.contradictions > 0 {
         report.warn(&format!(
             "{} read what another had read and then went another way: the recovery is not deterministic, and they were not judged",
@@ -196,7 +204,7 @@ pub(super) fn check<'w>(
             crashes,
         }) => return Err(bugs.diverged(difference, &crashes)),
     }
-    judging.finish(&forest, &mut bugs.transactions);
+    judging.finish(&forest, stopped_by.is_none(), &mut bugs.transactions);
     // In an order that does not depend on how the search came to them.
     let mut failing: Vec<(&Behaviour, u32)> = (found.behaviours.iter())
         .filter_map(|behaviour| match behaviour.ended {
@@ -213,6 +221,23 @@ pub(super) fn check<'w>(
     judging.report(complete, &mut bugs, &mut report)?;
     report.runs += bugs.runs();
     Ok(report)
+}
+
+/// A mistake by what recoveries read: the place of the first store that was missed though a later one was found, or the transaction
+/// that does not answer for a store.
+fn mistakes<'a>(run: &LoggedRun, transactions: Option<&Transactions>) -> MistakesOf<'a> {
+    let places: Vec<u64> = (0..run.log.end().0)
+        .map(|entry| run.event(Cut(entry)).origin)
+        .map(|origin| u64::from(origin.site) << 32 | u64::from(origin.caller))
+        .collect();
+    let told_by = transactions.map(Transactions::told_by);
+    MistakesOf(Box::new(move |seen| {
+        let groups = told_by.iter().flat_map(|told_by| told_by(seen));
+        let groups = groups.map(|group| u64::MAX - group as u64);
+        let lost = seen.overtaken();
+        let lost = lost.and_then(|entry| places.get(entry.0 as usize).copied());
+        groups.chain(lost).collect()
+    }))
 }
 
 /// The plainest crash of a cause is the one that is told: fewer failures, then fewer lines that are older than they could be,
