@@ -104,7 +104,8 @@ def main():
             print(f"{number:3} {name:14} {function:28} {what[:34]:34} {found['stats']['runs']:>6} {seconds:6.1f} s  {kinds or found['verdict']} {limits} | {advice} | {repaired}", flush=True)
             if "KEEP" in os.environ:
                 shutil.copytree(scratch, os.environ["KEEP"], dirs_exist_ok=True)
-    print(f"{good} found as one finding whose repair was checked")
+    repairs = "no repair was tried" if "FIX" in os.environ else "whose repair was checked"
+    print(f"{good} found as one finding, {repairs}")
 
 
 main()

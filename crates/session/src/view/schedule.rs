@@ -440,7 +440,7 @@ impl<'a> ScheduleNames<'a> {
         }
         for wait in &trace.blocked {
             if let (Wait::Step(step), End::Deadlock) = (wait, trace.end) {
-                deeds.push(self.waits(step, self.waiting(step.process, step.site).0));
+                deeds.push(self.waits(trace, step, self.waiting(step.process, step.site).0));
             }
         }
         match (shows, trace.failures.first()) {
@@ -517,8 +517,8 @@ impl<'a> ScheduleNames<'a> {
                 .any(|f| usize::from(f.thread) == thread);
         let place = |step: &Step| self.waiting(step.process, step.site).0;
         match (next.next(), blocked) {
-            (Some((at, step)), _) => self.waits(step, self.place_of(at, step)),
-            (None, Some(step)) => self.waits(step, place(step)),
+            (Some((at, step)), _) => self.waits(trace, step, self.place_of(at, step)),
+            (None, Some(step)) => self.waits(trace, step, place(step)),
             _ if goes_on && !trace.assumed.contains(thread as Process) => ThreadDeed {
                 thread,
                 at: None,
@@ -539,14 +539,14 @@ impl<'a> ScheduleNames<'a> {
         }
     }
 
-    fn waits(&self, step: &Step, place: Option<Place>) -> ThreadDeed {
+    fn waits(&self, trace: &Trace, step: &Step, place: Option<Place>) -> ThreadDeed {
         let object = match step.act {
             Act::Sync(_) => self.name(step.object, step.mask),
             _ if step.until == Until::Changed => "a change".to_owned(),
             // Of those that it joined, the last to end.
             _ if step.joined != 0 => {
-                let of = |thread: &usize| step.joined >> thread & 1 != 0;
-                let last = (0..self.order.threads).rev().find(of);
+                let joined = trace.sets.joined(step.joined).iter();
+                let last = joined.map(|&(process, _)| self.order.thread(process)).max();
                 format!("{} to end", column(last.unwrap_or(0)))
             }
             _ => "its own stores".to_owned(),
