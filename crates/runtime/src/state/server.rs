@@ -62,7 +62,9 @@ pub(crate) struct Server {
     // What constructors left behind: runs go on from there, and a restart puts it back (`tracked`).
     pub(crate) heap: Raw<Heap>,
     pub(crate) held: Raw<Held>,
+    /// Actions of signals, and whether there are any.
     pub(crate) actions: [Cell<Action>; 65],
+    pub(crate) acted: Cell<bool>,
     /// Signals that were blocked before constructors ran, then those that they block.
     pub(crate) blocked: Cell<u64>,
     /// Destructors of thread-specific keys.

@@ -1,6 +1,7 @@
 //! Signals. The kernel only ever sees the runtime's handlers; what the program installs is kept in a table and called from
 //! there, so a program cannot take faults away from the checker, and a restart forgets its handlers.
 
+use crate::memory::bytes;
 use crate::memory::own::place;
 use crate::run::outcome::{self, Report};
 use crate::run::shared::{self, trace_len};
@@ -73,6 +74,7 @@ fn take_over() {
             // Whoever started the program may have it ignore some.
             if kept.handler != DEFAULT && kept.handler != IGNORE {
                 server().actions[signal].set(kept);
+                server().acted.set(true);
                 sys::raw(libc::SYS_rt_sigaction, default);
             }
         }
@@ -86,10 +88,19 @@ fn take_over() {
 
 /// At the beginning of a run, when all is zero.
 pub(crate) fn begin() {
-    for (of_run, of_constructors) in run().actions.iter().zip(&server().actions) {
-        of_run.set(of_constructors.get());
-    }
     run().mask.set(server().blocked.get());
+    if !server().acted.get() {
+        return;
+    }
+    // By hand: the compiler's way would be a call of `memcpy`, which may be the program's.
+    // SAFETY: two tables of the same type, each reached here alone.
+    unsafe {
+        bytes::copy(
+            (&raw const run().actions).cast_mut().cast(),
+            (&raw const server().actions).cast(),
+            size_of_val(&server().actions),
+        );
+    }
 }
 
 /// Installs the runtime's handlers on a stack of their own.
