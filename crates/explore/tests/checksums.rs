@@ -9,7 +9,6 @@ use landfall_model::event::{Event, FirstRead, Mark, Read};
 use landfall_model::image::Image;
 use landfall_model::line::{Addr, Line, LineBytes, pieces};
 use landfall_model::log::{Cut, Entry, Log};
-use landfall_model::order::Platform;
 use landfall_testkit::toy::{base, cases, platform};
 use proptest::prelude::*;
 use std::collections::BTreeSet;
@@ -21,7 +20,7 @@ type Told = Vec<Option<Read>>;
 
 /// Reads some words, then records, then other words, all by what it read before and did not reject.
 #[derive(Clone, Debug)]
-struct Reader {
+struct RecordReader {
     seed: u64,
     before: u32,
     records: u32,
@@ -50,12 +49,12 @@ fn word(hash: &mut u64) -> FirstRead {
     }
 }
 
-impl Reader {
+impl RecordReader {
     fn execute(&self, line: impl Fn(Line) -> LineBytes) -> (Execution, Told) {
         let mut hash = self.seed | 1;
         let mut known = [0u64; LINES as usize];
         let (mut events, mut told) = (Vec::new(), Told::new());
-        let mut read = |wanted: FirstRead, known: &mut [u64], events: &mut Vec<Event>| {
+        let read = |wanted: FirstRead, known: &mut [u64], events: &mut Vec<Event>| {
             let seen = &mut known[wanted.line().0 as usize];
             let mask = wanted.mask & !((*seen >> wanted.word.offset()) as u8);
             *seen |= u64::from(mask) << wanted.word.offset();
@@ -66,7 +65,7 @@ impl Reader {
             }
             (mask != 0).then_some(Read { read, value })
         };
-        let mut plainly = |hash: &mut u64, known: &mut [u64], told: &mut Told, events: &mut _| {
+        let plainly = |hash: &mut u64, known: &mut [u64], told: &mut Told, events: &mut _| {
             let Some(read) = read(word(hash), known, events) else {
                 return;
             };
@@ -107,7 +106,7 @@ impl Reader {
                 (sum ^ read.value).wrapping_mul(0x100_0000_01b3)
             });
             let held = self.careless || self.moments.iter().any(fits);
-            if held && next(&mut sum) % 3 != 0 {
+            if held && !next(&mut sum).is_multiple_of(3) {
                 events.push(Event::mark(Mark::ChecksumAccepted));
                 known = inside;
                 told.extend(record.into_iter().map(Some));
@@ -125,7 +124,7 @@ impl Reader {
     }
 }
 
-impl Subject for Reader {
+impl Subject for RecordReader {
     fn run(&mut self, job: &Job<'_>) -> Result<Execution, SubjectError> {
         let (mut execution, told) = self.execute(|line| job.line(line));
         execution.events.clear();
@@ -147,7 +146,7 @@ fn moments(base: &Image, log: &Log) -> Vec<Image> {
     moments
 }
 
-fn brute_force(reader: &Reader, base: &Image, log: &Log) -> (BTreeSet<Told>, usize) {
+fn brute_force(reader: &RecordReader, base: &Image, log: &Log) -> (BTreeSet<Told>, usize) {
     let (mut told, mut paths) = (BTreeSet::new(), BTreeSet::new());
     for cut in 0..=log.end().0 {
         let state = CrashState::new(base, [Crashed { log, cut: Cut(cut) }]);
@@ -196,7 +195,7 @@ proptest! {
     ) {
         let log = Execution::new(events, Ended::Well).log(platform);
         let base = base(first);
-        let mut reader = Reader {
+        let mut reader = RecordReader {
             seed, before, records, words, after, careless,
             moments: moments(&base, &log),
             told: BTreeSet::new(),

@@ -78,7 +78,7 @@ struct RecordState {
 
 /// A record that was read to its end: reads from `first` to before `end`.
 #[derive(Clone, Copy, Debug)]
-struct Record {
+struct ReadRecord {
     first: u32,
     end: u32,
     accepted: bool,
@@ -87,14 +87,14 @@ struct Record {
 /// One that was read, and what of it is read again after others were rejected.
 #[derive(Clone, Debug)]
 struct SeenRecord {
-    record: Record,
+    record: ReadRecord,
     /// What follows it.
     after: Name,
     again: Vec<Read>,
 }
 
 /// The records that were read to their end, and where one begins that was not.
-fn records(marks: &[(u32, Mark)]) -> (SmallVec<[Record; 2]>, Option<u32>) {
+fn records(marks: &[(u32, Mark)]) -> (SmallVec<[ReadRecord; 2]>, Option<u32>) {
     let mut done = SmallVec::new();
     let mut open = None;
     for &(at, mark) in marks {
@@ -105,7 +105,7 @@ fn records(marks: &[(u32, Mark)]) -> (SmallVec<[Record; 2]>, Option<u32>) {
                 if at == first {
                     continue; // Nothing new was read.
                 }
-                done.push(Record {
+                done.push(ReadRecord {
                     first,
                     end: at,
                     accepted: mark == Mark::ChecksumAccepted,
@@ -348,7 +348,7 @@ impl<'a> Checksums<'a> {
     }
 
     /// Where a record begins, and what it says of lines that are read again later.
-    fn key(&self, record: Record, run: u32, tree: &RecoveryTree) -> (Name, u64) {
+    fn key(&self, record: ReadRecord, run: u32, tree: &RecoveryTree) -> (Name, u64) {
         let mut hasher = FxHasher::default();
         for read in &self.path.reads[record.first as usize..record.end as usize] {
             if self.again.contains(&read.read.line()) {
@@ -407,7 +407,7 @@ impl<'a> Checksums<'a> {
         anew
     }
 
-    fn read_again(&self, path: &[Read], record: Record) -> Vec<Read> {
+    fn read_again(&self, path: &[Read], record: ReadRecord) -> Vec<Read> {
         let reads = path[record.first as usize..record.end as usize].iter();
         let again = reads.filter(|read| self.again.contains(&read.read.line()));
         again.copied().collect()
