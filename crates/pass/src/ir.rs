@@ -60,7 +60,8 @@ unsafe extern "C" {
     fn lf_shim_say(line: *const c_char, length: usize);
 }
 
-/// Where an instruction comes from. Line 0: the compiler gave it no position.
+/// Where an instruction comes from. Column 0: the compiler gave it no position, and the line is that of its function; line 0: not even
+/// that is known.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(crate) struct Position {
     pub(crate) file: String,
