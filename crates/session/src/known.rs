@@ -96,6 +96,11 @@ impl KnownCauses {
         known.min().copied()
     }
 
+    /// The one that says of the store at this place that no transaction answers for it.
+    pub(crate) fn unadded(&self, at: &Place) -> Option<Where> {
+        self.by.get(&CauseMark::Unadded(at.clone())).copied()
+    }
+
     /// One more execution shows a finding that is there.
     pub(crate) fn count(&mut self, at: Where, known: &mut Finding, again: &Finding) {
         known.executions += again.executions;
