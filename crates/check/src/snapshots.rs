@@ -60,12 +60,12 @@ pub struct Unadded {
 #[derive(Clone, Debug, Default)]
 pub struct TransactionStores {
     pub unadded: Vec<Unadded>,
-    spans: Vec<Span>,
+    spans: Vec<TransactionSpan>,
 }
 
 /// A transaction, from its first mark on.
 #[derive(Clone, Copy, Debug)]
-struct Span {
+struct TransactionSpan {
     begin: EventId,
     /// The last store of the program.
     last: Option<EventId>,
@@ -85,7 +85,7 @@ pub fn unadded(events: &[Event], own: impl Fn(u32) -> bool) -> TransactionStores
                 let open = open.entry(event.thread).or_default();
                 if open.depth == 0 {
                     open.number = found.spans.len();
-                    found.spans.push(Span {
+                    found.spans.push(TransactionSpan {
                         begin: at,
                         last: None,
                         end: None,

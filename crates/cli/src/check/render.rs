@@ -153,8 +153,8 @@ fn stores(out: &mut String, finding: &Finding, sources: &mut SourceTexts) {
                 "this store reached persistent memory …",
             );
             let earlier = match turn_of(finding) {
-                Turn::Same => "what an earlier iteration of the loop stored",
-                Turn::Next | Turn::Other => "this earlier one",
+                Follows::Same => "what an earlier iteration of the loop stored",
+                Follows::Next | Follows::Other => "this earlier one",
             };
             let text = format!("… but {earlier} did not: {}", because(finding));
             mark(out, sources, lost, Tone::Bad, &text);
@@ -247,7 +247,7 @@ fn race(out: &mut String, racing: &Store, sources: &mut SourceTexts) {
 
 /// How the kept store follows the lost one.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Turn {
+enum Follows {
     /// As it is written.
     Other,
     /// It is the same statement, in a later iteration of a loop.
@@ -256,12 +256,12 @@ enum Turn {
     Next,
 }
 
-fn turn_of(finding: &Finding) -> Turn {
+fn turn_of(finding: &Finding) -> Follows {
     let (Some(lost), Some(kept)) = (finding.lost(), finding.kept()) else {
-        return Turn::Other;
+        return Follows::Other;
     };
     let (Some(first), Some(later)) = (&lost.at, &kept.at) else {
-        return Turn::Other;
+        return Follows::Other;
     };
     // In one function that was called once.
     let once = first.function == later.function
@@ -270,9 +270,9 @@ fn turn_of(finding: &Finding) -> Turn {
         && !lost.stack.is_empty()
         && lost.stack.get(1..) == kept.stack.get(1..);
     match (later.line, later.column).cmp(&(first.line, first.column)) {
-        std::cmp::Ordering::Equal if once => Turn::Same,
-        std::cmp::Ordering::Less if once => Turn::Next,
-        _ => Turn::Other,
+        std::cmp::Ordering::Equal if once => Follows::Same,
+        std::cmp::Ordering::Less if once => Follows::Next,
+        _ => Follows::Other,
     }
 }
 
@@ -281,12 +281,12 @@ fn because(finding: &Finding) -> String {
     let place = |stored: Option<&Store>| stored.and_then(|s| s.at.clone());
     let (lost, kept) = (place(finding.lost()), place(finding.kept()));
     let before = match (&kept, turn_of(finding)) {
-        (_, Turn::Same) => " in between".to_owned(),
-        (Some(kept), Turn::Next) => format!(
+        (_, Follows::Same) => " in between".to_owned(),
+        (Some(kept), Follows::Next) => format!(
             " before {} of the next iteration",
             kept.seen_from(lost.as_ref())
         ),
-        (Some(kept), Turn::Other) => format!(" before {}", kept.seen_from(lost.as_ref())),
+        (Some(kept), Follows::Other) => format!(" before {}", kept.seen_from(lost.as_ref())),
         (None, _) => " in time".to_owned(),
     };
     let Some(gap) = &finding.gap else {
@@ -346,8 +346,8 @@ fn fix(out: &mut String, finding: &Finding, lost: &Store, kept: &Store, sources:
     }
     let first = finding.fix.iter().find(|fix| fix.primary);
     let before = match turn_of(finding) {
-        Turn::Same => "the next iteration".to_owned(),
-        Turn::Next | Turn::Other => before.colons(),
+        Follows::Same => "the next iteration".to_owned(),
+        Follows::Next | Follows::Other => before.colons(),
     };
     let text = match first {
         Some(Fix {
