@@ -94,7 +94,7 @@ impl<'a> Diagnosis<'a> {
     }
 
     /// A replayer of its own, opened for the first bug.
-    fn replayer(&mut self) -> Result<&mut Replayer, Error> {
+    pub(crate) fn replayer(&mut self) -> Result<&mut Replayer, Error> {
         let replayer = match self.replayer.take() {
             Some(replayer) => replayer,
             None => Replayer::open(&self.target.programs).map_err(Error::cannot_run)?,
@@ -697,6 +697,7 @@ impl<'a> Diagnosis<'a> {
                 pools: (programs.program.pools.as_ref()).map(|dir| Word::new(dir.as_os_str())),
                 heap: programs.program.pm_heap.is_some(),
                 heap_offset: programs.program.heap_offset,
+                fresh: crate::witness::recorded_fresh(programs.program.fresh),
                 heap_checks: programs.program.heap == HeapChecks::On,
                 tear: programs.tear,
                 at_first: digest(replayer.base()),
@@ -787,7 +788,7 @@ fn printed(run: &LoggedRun) -> String {
     tail(stdout) + &tail(stderr)
 }
 
-fn internal(error: SubjectError) -> Error {
+pub(crate) fn internal(error: SubjectError) -> Error {
     Error::new(ErrorKind::Internal, error)
 }
 

@@ -2,6 +2,7 @@
 
 use crate::diagnose::checkers::RecoveryJudging;
 use crate::diagnose::diagnosis::Diagnosis;
+use crate::diagnose::doubtful::Doubts;
 use crate::diagnose::finding;
 use crate::diagnose::transactions::Transactions;
 use crate::error::{Error, ErrorKind};
@@ -237,9 +238,23 @@ pub(super) fn check<'w>(
         })
         .collect();
     failing.sort_by_cached_key(|(behaviour, _)| plainness(behaviour, &run));
+    let mut doubts = Doubts::default();
+    let reads = |behaviour: &Behaviour| {
+        let tree = forest.known(behaviour.crashes.len() as u32)?;
+        Some(tree.path_of(behaviour.run))
+    };
     for (behaviour, number) in failing {
+        let path = reads(behaviour).unwrap_or_default();
+        if doubts.explain(&mut bugs, (&run, behaviour), &path, &mut report)? {
+            continue;
+        }
         let failed = &failed[number as usize];
         bugs.after_failures(&run, behaviour, failed, &mut report)?;
+    }
+    let well = |behaviour: &&Behaviour| behaviour.ended == Ended::Well;
+    for behaviour in found.behaviours.iter().filter(well) {
+        let path = reads(behaviour).unwrap_or_default();
+        doubts.explain(&mut bugs, (&run, behaviour), &path, &mut report)?;
     }
     let complete = report.is_complete();
     judging.report(complete, &mut bugs, &mut report)?;
