@@ -55,6 +55,11 @@ impl Image {
         known.unwrap_or_else(|| self.fresh.line(line))
     }
 
+    /// Those that are not all zero.
+    pub fn lines(&self) -> impl Iterator<Item = (Line, LineBytes)> + '_ {
+        self.lines.iter().map(|(line, bytes)| (*line, *bytes))
+    }
+
     pub fn set_line(&mut self, line: Line, bytes: LineBytes) {
         if bytes == self.fresh.line(line) {
             self.lines.remove(&line);

@@ -232,7 +232,9 @@ pub(super) fn check<'w>(
             Ended::Well => None,
         })
         .collect();
-    failing.sort_by_cached_key(|(behaviour, _)| plainness(behaviour, &run));
+    // What hangs takes long to run again, and is mostly what others show sooner.
+    let hangs = |number: u32| failed[number as usize].outcome.is_endless();
+    failing.sort_by_cached_key(|(behaviour, number)| (hangs(*number), plainness(behaviour, &run)));
     let mut doubts = Doubts::default();
     let reads = |behaviour: &Behaviour| {
         let tree = forest.known(behaviour.crashes.len() as u32)?;
