@@ -90,7 +90,7 @@ impl Until {
             Until::Now | Until::Changed => true,
             Until::Clear(bits) => value & bits == 0,
             Until::Any(bits) => value & bits != 0,
-            Until::Contested(bits) => value & bits != 0 && sync::is_contested(value),
+            Until::Contested(bits) => sync::is_contested_by(bits, value),
         }
     }
 }

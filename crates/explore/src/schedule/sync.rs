@@ -115,6 +115,10 @@ fn reached(thread: usize, found: u64) -> bool {
     found >> (thread + MOST_WAITERS) & 1 != 0
 }
 
+fn is_certain(thread: usize, found: u64) -> bool {
+    reached(thread, found) && found >> thread & 1 == 0
+}
+
 impl Op {
     pub fn act(self) -> Act {
         Act::Sync(self)
@@ -198,7 +202,8 @@ impl Op {
             Op::TryLockShared => (Access::Read, !READERS),
             Op::Wait => (Access::Write, waiter(thread)),
             Op::Wake | Op::WakeToLook | Op::TimedWake => {
-                let contested = reached(thread, found) && is_contested(found);
+                let contested =
+                    reached(thread, found) && is_contested(found) && !is_certain(thread, found);
                 let mask = if contested { ALL } else { waiter(thread) };
                 (Access::Write, mask)
             }
@@ -268,31 +273,49 @@ pub(super) fn changed_by_section(found: u64, left: u64) -> u64 {
 }
 
 /// May some of those who were reached not go on?
-pub(super) fn is_contested(found: u64) -> bool {
+fn is_contested(found: u64) -> bool {
     found >> LACKING != 0
 }
 
-/// How many of those reached may go on.
-fn permitted(found: u64) -> u32 {
-    (found & REACHED).count_ones() - (found >> LACKING) as u32
+/// Was one who has these bits reached, and may another one go on instead?
+pub(super) fn is_contested_by(bits: u64, found: u64) -> bool {
+    found & bits != 0 && is_contested(found) && certain(found) & bits == 0
 }
 
-/// A signal reaches everybody in the queue; how many may go on grows by `most`.
+/// Those who were woken for certain: reached, and no longer among those who wait for it.
+fn certain(found: u64) -> u64 {
+    found & REACHED & !((found & WAITING) << MOST_WAITERS)
+}
+
+/// How many of those reached may go on, besides those who are certain to.
+fn permitted(found: u64) -> u32 {
+    (found & REACHED & !certain(found)).count_ones() - (found >> LACKING) as u32
+}
+
+/// A signal reaches everybody in the queue; how many may go on grows by `most`. If all who were reached before may go on, they are not among
+/// those who this one may wake: who came to the queue since cannot go on in their stead.
 fn reach(found: u64, most: u32) -> u64 {
-    let waiting = (found & WAITING).count_ones();
-    let may = permitted(found).saturating_add(most).min(waiting);
+    let before = (found & REACHED) >> MOST_WAITERS & WAITING;
+    let came_since = found & WAITING & !before != 0;
+    let found = match came_since && !is_contested(found) {
+        true => found & !before,
+        false => found,
+    };
     let everybody = found & WAITING;
-    everybody | everybody << MOST_WAITERS | u64::from(waiting - may) << LACKING
+    let waiting = everybody.count_ones();
+    let may = permitted(found).saturating_add(most).min(waiting);
+    let lacking = u64::from(waiting - may) << LACKING;
+    certain(found) | everybody | everybody << MOST_WAITERS | lacking
 }
 
 fn leave(thread: usize, found: u64) -> u64 {
     let rest = found & !waiter(thread);
-    if !reached(thread, found) {
+    if !reached(thread, found) || is_certain(thread, found) {
         return rest;
     }
     // The last one who may go on leaves nothing to the others.
     if permitted(found) <= 1 {
-        rest & WAITING
+        rest & WAITING | certain(rest)
     } else {
         rest
     }
@@ -327,6 +350,13 @@ mod tests {
             Some(0)
         );
         assert_eq!(then(&[(2, Broadcast), (0, Wake), (1, Wake)]), Some(0));
+        // Who was woken for certain goes on, whoever comes to the queue and is reached by the next signal.
+        let late = [(0, Wait), (3, Signal), (1, Wait), (2, Wait), (3, Signal)];
+        let then_late = |rest: &[(usize, Op)]| play(&[&late[..], rest].concat());
+        assert_eq!(then_late(&[(1, Wake), (2, Wake)]), None);
+        assert!(then_late(&[(1, Wake), (0, Wake)]).is_some());
+        assert!(then_late(&[(0, Wake), (2, Wake)]).is_some());
+        assert_eq!(then_late(&[(0, Wake), (2, Wake), (1, Wake)]), None);
         // Lost on those who come later.
         assert_eq!(play(&[(2, Signal), (0, Wait), (0, Wake)]), None);
         // A wait that takes too long leaves the signal to others, unless it was reached.
@@ -372,7 +402,7 @@ mod tests {
                 (0..3).flat_map(|thread| OPS[2..].iter().map(move |op| (thread, op)))
             {
                 // A thread waits once.
-                let waits = word >> thread & 1 != 0;
+                let waits = word & waiter(thread) != 0;
                 let sensible =
                     (op == Op::Wait) != waits || matches!(op, Op::Signal | Op::Broadcast);
                 let left = op.left(thread, word);

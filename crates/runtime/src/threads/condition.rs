@@ -21,13 +21,27 @@ fn get(condition: usize) -> &'static Object {
 
 /// May this waiter go on?
 pub(super) fn reached(condition: &Object, thread: usize) -> bool {
-    condition.count.get() > 0 && condition.shared.contains(thread)
+    condition.shared.contains(thread)
+        && (condition.count.get() > 0 || !condition.waiting.contains(thread))
+}
+
+/// Was it woken for certain? Then it is no longer among those who wait for that.
+fn is_certain(condition: &Object, thread: usize) -> bool {
+    condition.shared.contains(thread) && !condition.waiting.contains(thread)
+}
+
+/// How many were reached, besides those who are certain to go on.
+fn reached_by_chance(condition: &Object) -> u32 {
+    let words = threads().thread_words.get();
+    let both = |at| condition.shared.word(at) & condition.waiting.word(at);
+    (0..words).map(|at| both(at).count_ones()).sum()
 }
 
 /// May it go on, and not all others who were reached?
 pub(super) fn is_contested(condition: &Object, thread: usize) -> bool {
     reached(condition, thread)
-        && condition.count.get() < condition.shared.count(threads().thread_words.get())
+        && condition.waiting.contains(thread)
+        && condition.count.get() < reached_by_chance(condition)
 }
 
 /// Takes a place among the waiters.
@@ -38,6 +52,18 @@ pub(super) fn enlist(condition: &Object) {
 /// Lets up to `most` waiters go on; returns how many that are.
 pub(super) fn reach(condition: &Object, most: u32) -> u32 {
     let words = threads().thread_words.get();
+    let before = reached_by_chance(condition);
+    // All who were reached before may go on: whoever came since cannot go on in their stead.
+    if before == condition.count.get() && condition.waiting.count(words) > before {
+        for at in 0..words {
+            let waiting = condition.waiting.word(at);
+            condition
+                .waiting
+                .set_word(at, waiting & !condition.shared.word(at));
+        }
+        condition.count.set(0);
+        condition.round.set(condition.round.get() + before);
+    }
     let waiting = condition.waiting.count(words);
     let more = most.min(waiting.saturating_sub(condition.count.get()));
     if more > 0 {
@@ -77,8 +103,12 @@ fn leave_by(kind: u8, condition: usize, caller: usize) -> bool {
     let object = get(condition);
     let reached = reached(object, me);
     effect(condition, WRITE, reached.into());
+    let goes = match is_certain(object, me) {
+        true => &object.round,
+        false => &object.count,
+    };
     if reached {
-        object.count.set(object.count.get() - 1);
+        goes.set(goes.get() - 1);
     }
     leave(object, me);
     reached
@@ -89,7 +119,10 @@ pub(super) fn leave(condition: &Object, thread: usize) {
     condition.waiting.remove(thread);
     condition.shared.remove(thread);
     if condition.count.get() == 0 {
-        condition.shared.clear(threads().thread_words.get());
+        for at in 0..threads().thread_words.get() {
+            let certain = condition.shared.word(at) & !condition.waiting.word(at);
+            condition.shared.set_word(at, certain);
+        }
     }
 }
 

@@ -26,7 +26,7 @@ fn is_in_use(address: usize) -> bool {
         let words = threads().thread_words.get();
         let (waiting, shared) = (object.waiting.count(words), !object.shared.is_empty(words));
         match waiting {
-            0 => object.owner.get() != 0 || shared,
+            0 => object.owner.get() != 0 || shared && object.round.get() == 0,
             _ => !shared || object.count.get() < waiting,
         }
     })
@@ -64,7 +64,10 @@ pub(super) unsafe fn destroyed(address: usize, mark: usize, value: u64, caller: 
             what |= lifetime::IN_USE;
             trace::misuse(threads().current.get(), step::EXIT, caller, address);
         }
-        if !object.waiting.is_empty(threads().thread_words.get()) {
+        let words = threads().thread_words.get();
+        if !object.waiting.is_empty(words)
+            || object.round.get() != 0 && !object.shared.is_empty(words)
+        {
             // Whoever was told to go on does.
             what |= lifetime::KEPT;
         }

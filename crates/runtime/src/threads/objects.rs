@@ -20,7 +20,7 @@ pub(crate) struct Object {
     pub(crate) waiting: ThreadSet,
     /// A kind of lock, a barrier's number of threads.
     pub(crate) kind: Cell<u32>,
-    /// Of a barrier: how often it has opened.
+    /// Of a barrier: how often it has opened. Of a condition: those who were woken for certain, and are still to go on.
     pub(crate) round: Cell<u32>,
     /// Where the mark is that it was destroyed; zero if it was not.
     pub(crate) mark: Cell<usize>,
