@@ -22,13 +22,13 @@ fn changes(start: usize, length: usize, origin: Origin) {
     if length > LONGEST || start.checked_add(length).is_none() {
         return unseen::note(what::MAPPING, origin);
     }
-    let is_step = visible::is_point(false, origin);
+    let is_step = visible::is_point(threads().mappings.get(), origin);
     if is_step && threads().persistency.get() {
         return unseen::note(what::MAPPING, origin);
     }
     // Others see all of it at once, or nothing: its lines are one step.
     if is_step {
-        block::begin_at(origin);
+        block::begin_remapping(origin);
     }
     visible::replace(start, length, origin);
     given_stacks::taken_away(start, length);
@@ -39,6 +39,15 @@ fn changes(start: usize, length: usize, origin: Origin) {
     }
     if is_step {
         block::end_at(origin);
+        threads().remapped.set(threads().mappings.get());
+    }
+}
+
+/// The memory is gone now: others may come before whatever the thread does next.
+#[inline(always)]
+pub(super) fn settled(origin: Origin) {
+    if threads().remapped.replace(false) {
+        block::issues(origin);
     }
 }
 

@@ -105,6 +105,14 @@ pub(crate) fn failing_place(execution: &Execution, names: &ProgramNames) -> Opti
     {
         return Some(names.at(&at));
     }
+    // Of an access that was announced; who asked for it may have left no frame.
+    if let Outcome::Signal {
+        site: Some(site), ..
+    } = execution.outcome
+        && let Some(at) = names.site(site).filter(|at| at.line > 0)
+    {
+        return Some(at);
+    }
     frames.into_iter().next()
 }
 
