@@ -64,7 +64,7 @@ impl Rewrite<'_, '_> {
         if !locked {
             let old = self.load(address, value.ty(), site)?;
             let new = self.new_value(operation, old, value).unwrap_or(value);
-            self.store(address, new, Flags::VOLATILE, site)?;
+            self.store(address, new, Flags::SECOND_HALF, site)?;
             self.start();
             return Some(old);
         }
@@ -212,7 +212,7 @@ impl Rewrite<'_, '_> {
         let difference = emit.binary(LLVMOpcode::LLVMXor, old, desired);
         let change = emit.binary(LLVMOpcode::LLVMAnd, difference, all);
         let new = emit.binary(LLVMOpcode::LLVMXor, old, change);
-        self.store(address, new, Flags::VOLATILE, site)?;
+        self.store(address, new, Flags::SECOND_HALF, site)?;
         self.start();
         self.flags = ProcessorFlags {
             zero: Some(equal),

@@ -6,7 +6,7 @@
 
 use super::context::Step;
 use super::steps::point;
-use super::{on, repeated, sleep_sets, tables, threads};
+use super::{on, repeated, signals, sleep_sets, tables, threads};
 use crate::caller;
 use crate::memory::bytes;
 use crate::run::outcome;
@@ -90,6 +90,7 @@ pub(super) fn begin_remapping(origin: Origin) {
 /// A store is about to go into the buffer, if its memory is not taken away before; or a thread has taken some away, and others may meet that.
 pub(super) fn issues(origin: Origin) {
     let me = threads().current.get();
+    signals::has_looked();
     point(Step {
         kind: step::ISSUE,
         object: BLOCKS as usize,

@@ -2,7 +2,7 @@
 //! touches it is concerned. Whoever comes later finds what is there then, which may be nothing.
 
 use super::unseen::{self, several};
-use super::{block, given_stacks, store_buffer, threads, visible};
+use super::{block, given_stacks, on, signals, store_buffer, threads, visible};
 use crate::memory::shadow::is_persistent;
 use crate::run::outcome;
 use crate::run::trace::Origin;
@@ -15,6 +15,10 @@ const LONGEST: usize = 1 << 20;
 const PAGE: usize = 4096;
 
 fn changes(start: usize, length: usize, origin: Origin) {
+    if on() && length <= LONGEST {
+        // What a handler touches, or takes away, others find before or after.
+        signals::before_access(start, length, false, origin);
+    }
     if !several() || is_persistent(start) {
         return super::acted();
     }

@@ -439,6 +439,9 @@ pub(crate) unsafe fn store(to: usize, from: *const u8, length: usize, abi: u32, 
     let order = ordering(abi);
     let flags = hooks::flags(abi) | if locked { flag::LOCKED } else { 0 };
     let streams = flags & flag::NON_TEMPORAL != 0 && !locked;
+    if abi & hooks::SAME_INSTRUCTION != 0 && !trusted::hides(to, length) {
+        signals::stay_inside();
+    }
     // What is persisted in one piece is a step of its own.
     let persists = threads().persistency.get() && is_persistent(to);
     let most = if persists { 8 } else { LINE as usize };

@@ -261,12 +261,17 @@ impl<'a> ScheduleFindings<'a> {
         };
         if let Some(known) = self.entries.get_mut(known) {
             known.times += 1;
-            // Another thread failed before it until now; perhaps it cannot be shown without that.
-            if known.closely && !known.comes_first && comes_first(&cause) {
-                known.comes_first = true;
+            if !known.closely || known.comes_first {
+                return;
+            }
+            // Another thread failed before it until now. Where more accesses are steps it may be shown without that.
+            let job = native.replay(&[]);
+            let first = comes_first(&cause);
+            if first || job.threads.points != known.job.threads.points {
+                known.comes_first = first;
                 known.same = cause.in_another_order(search);
                 known.schedules = candidates(search, cause.thread());
-                known.job = native.replay(&[]);
+                known.job = job;
                 known.cause = cause;
             }
             return;
