@@ -30,7 +30,8 @@ void lf_persist(const void *p, size_t n);
 void *lf_alloc(size_t n);
 void lf_free(void *p);
 void **lf_root(unsigned i);
-/* Reads in between are checked against a checksum by the program itself. */
+/* Reads in between are a record that the program checks against a checksum. It is taken to be accepted only as memory held it at some
+ * moment, and what is done after it was rejected not to depend on it (check --no-checksum-assumption tries every mixture of lines). */
 void lf_checksum_begin(void);
 void lf_checksum_end(int accepted);
 /* What the thread does in between is not judged: its reads, its part in data races, its accesses of blocks that are marked as given back. */

@@ -32,6 +32,10 @@ pub trait Recoveries {
     fn root(&self, failures: usize) -> Self::Node;
     fn step(&self, node: Self::Node) -> RecoveryStep;
     fn child(&self, node: Self::Node, value: u64) -> Option<Self::Node>;
+    /// No run has gone this way, on purpose: others stand for it.
+    fn is_left_out(&self, _node: Self::Node, _value: u64) -> bool {
+        false
+    }
     /// Promises made between the read before the node and the node.
     fn marks(&self, _node: Self::Node) -> SmallVec<[Mark; 2]> {
         SmallVec::new()
@@ -180,11 +184,19 @@ impl<R: Recoveries> RecoveryWalk<'_, '_, R> {
             if !self.takes(&read, &candidate) {
                 continue;
             }
-            match self.recoveries.child(node, candidate.value) {
-                Some(child) => frames.extend(self.arrive(child, read.region)),
-                None => self.walked.unknown += 1,
+            if let Some(child) = self.child(node, candidate.value) {
+                frames.extend(self.arrive(child, read.region));
             }
         }
+    }
+
+    /// Where a value leads; counted if nobody knows.
+    fn child(&mut self, node: R::Node, value: u64) -> Option<R::Node> {
+        let child = self.recoveries.child(node, value);
+        if child.is_none() && !self.recoveries.is_left_out(node, value) {
+            self.walked.unknown += 1;
+        }
+        child
     }
 
     fn is_enough(&self) -> bool {
@@ -250,11 +262,7 @@ impl<R: Recoveries> RecoveryWalk<'_, '_, R> {
             };
             if let Some(value) = quiet {
                 self.path.set_reads(self.path.reads() + 1);
-                let Some(child) = self.recoveries.child(node, value) else {
-                    self.walked.unknown += 1;
-                    return None;
-                };
-                node = child;
+                node = self.child(node, value)?;
                 continue;
             }
             let read = JudgedRead { word, mask, region };
@@ -262,11 +270,7 @@ impl<R: Recoveries> RecoveryWalk<'_, '_, R> {
                 if !self.takes(&read, &candidate) {
                     return None;
                 }
-                let Some(child) = self.recoveries.child(node, candidate.value) else {
-                    self.walked.unknown += 1;
-                    return None;
-                };
-                node = child;
+                node = self.child(node, candidate.value)?;
                 continue;
             }
             let mut candidates = self.path.candidates(word, mask);

@@ -220,6 +220,45 @@ fn limits_are_said() {
     assert_eq!(object["findings"][0]["at"]["function"], "main");
 }
 
+/// Of a record behind a checksum, what memory held and single old lines are run, not every mixture; a part that the checksum does not cover is
+/// found all the same. Where nothing is said of checksums, it is advised.
+#[test]
+fn torn_records_behind_a_checksum_are_not_run_in_every_mixture() {
+    let program = format!("{INPUTS}/checksum.c");
+    let of = |name: &str, options: &[&str]| {
+        let (code, run) = json(name, &[&[program.as_str()][..], options].concat());
+        let runs = run["stats"]["runs"].as_u64().unwrap();
+        (code, run, runs)
+    };
+    let (code, run, _) = of("checksum", &["-DSAID"]);
+    assert_eq!((code, &run["verdict"]), (0, &"clean".into()));
+    assert_eq!(run["assumptions"][0]["kind"], "checksum");
+    // As many as there are words, and a run for each line besides.
+    let growth = [2, 4, 8].map(|lines| of("checksum", &["-DSAID", &format!("-DLINES={lines}")]).2);
+    assert!(
+        growth[1] < 3 * growth[0] && growth[2] < 3 * growth[1],
+        "{growth:?}"
+    );
+    let mixed = ["-DSAID", "-DLINES=3", "--no-checksum-assumption"];
+    let (code, run, every) = of("checksum-every", &mixed);
+    assert_eq!((code, every), (0, 9 * 9 * 9 + 1));
+    assert_eq!(run["assumptions"], Value::Null);
+    let (code, run, _) = of("checksum-short", &["-DSAID", "-DSHORT", "-DLINES=3"]);
+    assert_eq!(
+        (code, &run["findings"][0]["kind"]),
+        (100, &"assertion".into())
+    );
+    let (_, run, _) = of("checksum-unsaid", &["-DLINES=5", "--runs", "2000"]);
+    let warnings = run["warnings"].to_string();
+    assert!(warnings.contains("lf_checksum_begin() before it"));
+    assert!(warnings.contains("checksum.c:30:"), "{warnings}");
+    let short = "examples/redo-log/checksum-too-short.c";
+    let (_, run) = json("checksum-refuted", &[short]);
+    let warnings = run["warnings"].to_string();
+    assert!(warnings.contains("memory never held"), "{warnings}");
+    assert_eq!(run["assumptions"], Value::Null);
+}
+
 /// Many recoveries fail for one lost store: the rest of them is left out, and counted.
 #[test]
 fn what_would_show_a_finding_again_is_not_run() {

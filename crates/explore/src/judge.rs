@@ -1,7 +1,7 @@
 //! Lets checkers judge what the search found: they follow by store the tree that it made by value.
 
 use crate::recovery::TreeWatch;
-use crate::tree::{Forest, Here, RecoveryTree, TreePlace};
+use crate::tree::{Branch, Forest, Here, RecoveryTree, TreePlace};
 use landfall_check::path::Span;
 use landfall_check::walk::Limits;
 use landfall_check::{Checker, Execution, Recoveries, RecoveryStep, Walked, walk};
@@ -158,6 +158,13 @@ impl Recoveries for JudgedTrees<'_> {
         let (tree, place) = self.at(node)?;
         let place = Some(tree.step(place, value)?);
         Some(TreeNode { place, ..node })
+    }
+
+    fn is_left_out(&self, node: TreeNode, value: u64) -> bool {
+        self.at(node).is_some_and(|(tree, place)| {
+            let (run, depth) = tree.name(place);
+            tree.is_left_out(Branch { run, depth, value })
+        })
     }
 
     fn marks(&self, node: TreeNode) -> SmallVec<[Mark; 2]> {

@@ -9,7 +9,7 @@
 use crate::subject::Ended;
 use landfall_model::event::{FirstRead, Mark, Read};
 use landfall_model::log::Log;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -86,6 +86,8 @@ pub struct RecoveryTree {
     reads: usize,
     /// What recoveries say about their reads, by the run that brought it: the depth of the read it comes before, ascending.
     marks: FxHashMap<u32, Vec<(u32, Mark)>>,
+    /// Others stand for these.
+    left_out: FxHashSet<Branch>,
     /// Recoveries that may crash themselves, by run, as the checkers see them.
     judged: FxHashMap<u32, Rc<landfall_check::Execution>>,
 }
@@ -195,6 +197,62 @@ impl RecoveryTree {
         let first = marks.partition_point(|&(at, _)| at < depth);
         let after = marks.partition_point(|&(at, _)| at <= depth);
         &marks[first..after]
+    }
+
+    /// This way is not taken for now: others stand for it.
+    pub(crate) fn leave_out(&mut self, branch: Branch) {
+        self.left_out.insert(branch);
+    }
+
+    /// Do others stand for this way, unless it was taken later?
+    pub fn is_left_out(&self, branch: Branch) -> bool {
+        self.left_out.contains(&branch)
+    }
+
+    /// Does any recovery say something about its reads?
+    pub fn has_marks(&self) -> bool {
+        !self.marks.is_empty()
+    }
+
+    /// What a run says about its reads, also those that runs before it brought.
+    pub fn marks_of(&self, run: u32) -> Vec<(u32, Mark)> {
+        let mut parts: SmallVec<[&[(u32, Mark)]; 8]> = SmallVec::new();
+        let (mut at, mut last) = (run, u32::MAX);
+        loop {
+            if let Some(marks) = self.marks.get(&at) {
+                parts.push(&marks[..marks.partition_point(|&(depth, _)| depth <= last)]);
+            }
+            let Some(branch) = self.branch_of(at) else {
+                break;
+            };
+            (at, last) = (branch.run, branch.depth.min(last));
+        }
+        parts.into_iter().rev().flatten().copied().collect()
+    }
+
+    /// All first reads of a run that are still there.
+    pub fn path_of(&self, run: u32) -> Vec<Read> {
+        let bottom = self.runs[run as usize].bottom;
+        match bottom {
+            GONE => Vec::new(),
+            _ => self.reads_to(self.end(self.top_of(bottom))),
+        }
+    }
+
+    /// The reads above a place with the values that lead there.
+    pub fn reads_to(&self, place: TreePlace) -> Vec<Read> {
+        let mut reads: Vec<Read> = self.above(place).collect();
+        reads.reverse();
+        reads
+    }
+
+    /// The run that brought a read on the path of another.
+    pub fn brought_by(&self, run: u32, depth: u32) -> u32 {
+        let mut at = run;
+        while let Some(branch) = self.branch_of(at).filter(|branch| depth <= branch.depth) {
+            at = branch.run;
+        }
+        at
     }
 
     /// Where every run begins, once there was one.

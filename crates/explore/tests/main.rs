@@ -3,6 +3,7 @@
 //! One program for all of them: linking costs more than compiling. `cargo nextest run -p landfall-explore NAME::` runs one file.
 
 mod brute_force;
+mod checksums;
 mod growth;
 mod judge;
 mod order_table;

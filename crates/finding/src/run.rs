@@ -145,6 +145,8 @@ pub enum AssumptionKind {
     Trusted,
     /// A lock was replaced (`--replace`).
     Replaced,
+    /// A record behind a checksum is accepted only as a whole (`lf_checksum_begin`).
+    Checksum,
 }
 
 /// A file that was given to every execution.

@@ -5,7 +5,7 @@
 
 use landfall_vocab::record::Origin;
 use landfall_vocab::record::{Record, RecordKind};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 /// Slots of the table: a power of two.
 const SLOTS: usize = 4096;
@@ -33,6 +33,8 @@ pub struct ReadAt {
     pub reads: u64,
     /// Distinct, in the order they came; not all, if there are very many.
     pub values: Vec<u64>,
+    /// Likewise the words that were read.
+    pub words: Vec<u64>,
 }
 
 impl Covered {
@@ -66,6 +68,7 @@ impl Covered {
         place.reads += times;
         let value = seen.value >> (8 * seen.mask.trailing_zeros().min(7));
         remember(&mut place.values, value);
+        remember(&mut place.words, seen.word);
         let word = self.words.entry(seen.word).or_default();
         remember(word, (seen.mask, seen.value));
     }
@@ -82,6 +85,8 @@ impl Covered {
                 .values
                 .into_iter()
                 .for_each(|value| remember(&mut mine.values, value));
+            let words = theirs.words.into_iter();
+            words.for_each(|word| remember(&mut mine.words, word));
         }
         for (word, theirs) in other.words {
             let mine = self.words.entry(word).or_default();
@@ -98,6 +103,13 @@ impl Covered {
 
     pub fn places(&self) -> impl Iterator<Item = (Origin, &ReadAt)> {
         self.places.iter().map(|(&origin, read)| (origin, read))
+    }
+
+    /// The lines of which a place reads words that held different values.
+    pub fn mixed_lines(&self, read: &ReadAt) -> usize {
+        let several = |word: &&u64| self.words.get(word).is_some_and(|values| values.len() > 1);
+        let lines = read.words.iter().filter(several).map(|word| word / 64);
+        lines.collect::<HashSet<_>>().len()
     }
 
     /// The values that recoveries found in these bytes of an aligned word. A value counts if it was read together with some of them.

@@ -143,6 +143,11 @@ impl Value {
         !llvm!(LLVMIsAInlineAsm(self.0)).is_null()
     }
 
+    /// The instruction after this one, which is not the last of its block.
+    pub(crate) fn next(self) -> Value {
+        Value(llvm!(LLVMGetNextInstruction(self.0)))
+    }
+
     pub(crate) fn constant_int(self) -> Option<i64> {
         Self::new(llvm!(LLVMIsAConstantInt(self.0)))?;
         (self.ty().int_width()? <= 64).then(|| llvm!(LLVMConstIntGetSExtValue(self.0)))

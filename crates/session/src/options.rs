@@ -114,6 +114,8 @@ pub struct Options {
     pub jobs: Option<NonZeroUsize>,
     /// Run recoveries, too, that would only show a finding again.
     pub all: bool,
+    /// Try every mixture of old and new lines of records behind a checksum.
+    pub no_checksum_assumption: bool,
     /// Explore each power failure by itself.
     pub no_share: bool,
     /// Try every image of every power failure.
@@ -206,6 +208,7 @@ impl Default for Options {
             events: 50_000_000,
             jobs: None,
             all: false,
+            no_checksum_assumption: false,
             no_share: false,
             eager: false,
             random: None,
@@ -551,6 +554,7 @@ impl Options {
             eager: self.eager,
             platform: self.platform,
             tear: self.tear,
+            checksums: !self.no_checksum_assumption,
             ..SearchOptions::default()
         }
     }

@@ -130,6 +130,10 @@ pub(crate) struct CheckArgs {
     #[arg(long, help_heading = "Search")]
     pub(crate) all: bool,
 
+    /// Try every mixture of old and new lines of records behind a checksum (lf_checksum_begin)
+    #[arg(long, help_heading = "Search")]
+    pub(crate) no_checksum_assumption: bool,
+
     /// Explore each power failure by itself, as published tools do: the same findings, more executions
     #[arg(long, help_heading = "Search")]
     pub(crate) no_share: bool,
@@ -460,6 +464,7 @@ impl CheckArgs {
             events: self.events,
             jobs: self.jobs,
             all: self.all,
+            no_checksum_assumption: self.no_checksum_assumption,
             no_share: self.no_share,
             eager: self.eager,
             random: self.random,

@@ -5,9 +5,10 @@
 //! reads of its line; a value not seen there is a branch: known to the tree, or a run. What all of it costs follows the reads
 //! that each run adds, and the reads of lines that change.
 
+use super::checksums::{Checksums, MustRun};
 use super::lines::{FEW, KnownValues, LineReader, LineWalk, ReadLines};
 use super::mistakes::{Mistakes, seen};
-use super::{Behaviour, SearchError, Searched, TreeWatch};
+use super::{Behaviour, Options, SearchError, Searched, TreeWatch};
 use crate::subject::{Ended, Job, Read, RunDetail, Subject, SubjectError};
 use crate::tree::{Branch, Here, RecoveryTree, TreePlace};
 use landfall_model::crash::PowerFailure;
@@ -16,6 +17,7 @@ use landfall_model::line::{Line, LineBytes};
 use landfall_model::log::{Cut, Entry, Log, Version};
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
+use std::borrow::Cow;
 
 /// So much work is done before the subject is asked whether it is enough.
 const ASK_EVERY: usize = 1024;
@@ -27,14 +29,42 @@ pub(super) fn follow(
     tree: &mut RecoveryTree,
     base: &Image,
     log: &Log,
-    keep_reads: usize,
+    options: &Options,
     watch: &mut dyn TreeWatch,
     found: &mut Searched,
 ) -> Result<(), SearchError> {
+    follow_once(subject, tree, base, log, options, watch, found)?;
+    if found.checksums_refuted {
+        // What others stood for at earlier cuts is to be tried as well.
+        *found = Searched {
+            runs: found.runs,
+            checksums_refuted: true,
+            ..Searched::default()
+        };
+        let options = Options {
+            checksums: false,
+            ..*options
+        };
+        follow_once(subject, tree, base, log, &options, watch, found)?;
+    }
+    Ok(())
+}
+
+fn follow_once(
+    subject: &mut impl Subject,
+    tree: &mut RecoveryTree,
+    base: &Image,
+    log: &Log,
+    options: &Options,
+    watch: &mut dyn TreeWatch,
+    found: &mut Searched,
+) -> Result<(), SearchError> {
+    let keep_reads = options.keep_reads;
     let mut follow = Follow {
         subject,
         log,
         mistakes: Mistakes::default(),
+        checksums: Checksums::new(log, base, options.checksums, tree),
         live: vec![0; tree.runs() as usize],
         tree,
         newest: base.clone(),
@@ -57,6 +87,9 @@ pub(super) fn follow(
     for (at, entry) in log.entries().iter().enumerate() {
         if cuts.next_if_eq(&Cut(at as u32)).is_some() {
             follow.look(Cut(at as u32), &mut grown)?;
+            if !follow.checksums.holds() {
+                return Ok(());
+            }
         }
         follow.entry = Cut(at as u32);
         if at % ASK_EVERY == ASK_EVERY - 1 && follow.subject.stopped() {
@@ -83,6 +116,7 @@ struct Follow<'a, S> {
     subject: &'a mut S,
     log: &'a Log,
     mistakes: Mistakes,
+    checksums: Checksums<'a>,
     tree: &'a mut RecoveryTree,
     /// By run: reads it brought at a smaller depth can be reached at present.
     live: Vec<u32>,
@@ -130,6 +164,7 @@ impl<S: Subject> Follow<'_, S> {
         self.cut = cut;
         self.found.cuts += 1;
         self.subject.at_cut(cut, self.found.behaviours.len());
+        self.checksums.at_cut();
         if !std::mem::replace(&mut self.looked, true) {
             match self.tree.root() {
                 Some(root) => self.arrive(root),
@@ -159,7 +194,30 @@ impl<S: Subject> Follow<'_, S> {
                 }));
             }
         }
-        while !self.todo.is_empty() {
+        let live = &self.live;
+        if self
+            .checksums
+            .lost_some(|(run, depth)| depth < live[run as usize])
+        {
+            self.look_again();
+        }
+        loop {
+            self.take_branches()?;
+            let waiting = self.checksums.take_waiting();
+            if waiting.is_empty() || !self.checksums.holds() {
+                return Ok(());
+            }
+            let mut own = self.on_their_own(&waiting).into_owned();
+            if own.is_empty() {
+                own.extend(self.checksums.one_waiting().map(Some));
+            }
+            self.run_all_of(&own)?;
+        }
+    }
+
+    /// Takes every branch that was found, and those that they lead to.
+    fn take_branches(&mut self) -> Result<(), SearchError> {
+        while !self.todo.is_empty() && self.checksums.holds() {
             let mut wave: Vec<Option<Branch>> = Vec::new();
             let mut asked: FxHashSet<Branch> = FxHashSet::default();
             let mut done = 0;
@@ -184,6 +242,30 @@ impl<S: Subject> Follow<'_, S> {
             self.run_all(&wave)?;
         }
         Ok(())
+    }
+
+    /// Whoever stood for branches that were put off does so no more.
+    fn look_again(&mut self) {
+        for branch in self.checksums.take_put_off() {
+            if !self.tree.holds(branch.run, branch.depth)
+                || branch.depth >= self.live[branch.run as usize]
+            {
+                continue;
+            }
+            let place = self.tree.place(branch.run, branch.depth);
+            let Here::Read(read, _) = self.tree.here(place) else {
+                continue;
+            };
+            let Some(number) = self.lines.number(read.line()) else {
+                continue;
+            };
+            let mut way = FollowedBranch::new(branch.run);
+            let known = self.known(&mut way, number, branch.run, branch.depth);
+            let mut versions = self.lines.at(number).agreeing(known.as_ref());
+            if versions.any(|(_, bytes)| read.value(bytes) == branch.value) {
+                self.todo.push(branch);
+            }
+        }
     }
 
     fn is_live(&self, place: TreePlace) -> bool {
@@ -376,8 +458,41 @@ impl<S: Subject> Follow<'_, S> {
         old
     }
 
+    /// Turns the other lines back to what they held at a moment, as far as that is possible now.
+    fn as_held(
+        &self,
+        old: &mut Vec<(Line, Version, LineBytes)>,
+        moment: Cut,
+        way: &mut FollowedBranch,
+        branch: Branch,
+        last: Option<Read>,
+    ) {
+        for &number in &self.open {
+            let walk = self.lines.at(number);
+            let version = self.log.newest(walk.line, moment);
+            if version.0 < walk.first || version.0 >= walk.newest() {
+                continue;
+            }
+            let mut known = self.known(way, number, branch.run, branch.depth);
+            if let Some(last) = last.filter(|last| last.read.line() == walk.line) {
+                known = Some(KnownValues::and(known, last.read, last.value));
+            }
+            let bytes = walk.content(version.0);
+            if known.is_none_or(|known| known.agrees(bytes)) {
+                old.retain(|(line, ..)| *line != walk.line);
+                old.push((walk.line, version, *bytes));
+            }
+        }
+        old.sort_unstable_by_key(|&(line, ..)| line);
+    }
+
     /// Runs the recovery on the images that branches describe, and adds what it read to the tree.
     fn run_all(&mut self, wave: &[Option<Branch>]) -> Result<(), SearchError> {
+        let wave = self.on_their_own(wave).into_owned();
+        self.run_all_of(&wave)
+    }
+
+    fn run_all_of(&mut self, wave: &[Option<Branch>]) -> Result<(), SearchError> {
         for wave in wave.chunks(super::WAVE) {
             if !self.mistakes.any {
                 self.run_wave(wave)?;
@@ -397,6 +512,32 @@ impl<S: Subject> Follow<'_, S> {
         Ok(())
     }
 
+    /// The branches that no other stands for.
+    fn on_their_own<'w>(&mut self, wave: &'w [Option<Branch>]) -> Cow<'w, [Option<Branch>]> {
+        if !self.checksums.any {
+            return Cow::Borrowed(wave);
+        }
+        let live = &self.live;
+        let alive = |(run, depth): (u32, u32)| depth < live[run as usize];
+        let mut own: Vec<Option<Branch>> = Vec::with_capacity(wave.len());
+        for &asked in wave {
+            let Some(branch) = asked else {
+                own.push(asked);
+                continue;
+            };
+            let (tree, lines) = (&*self.tree, &self.lines);
+            match self.checksums.must_run(branch, tree, lines, alive) {
+                MustRun::Now => own.push(asked),
+                MustRun::IfNoneIsRejected => {}
+                MustRun::Not => {
+                    self.found.checksums_assumed = true;
+                    self.tree.leave_out(branch);
+                }
+            }
+        }
+        Cow::Owned(own)
+    }
+
     fn run_wave(&mut self, wave: &[Option<Branch>]) -> Result<(), SearchError> {
         let overrides: Vec<Vec<(Line, LineBytes)>> = wave
             .iter()
@@ -413,7 +554,10 @@ impl<S: Subject> Follow<'_, S> {
                     Here::Leaf(_) => None,
                 };
                 let mut way = FollowedBranch::new(branch.run);
-                let old = self.old_lines(&mut way, branch.run, branch.depth, last);
+                let mut old = self.old_lines(&mut way, branch.run, branch.depth, last);
+                if let Some(moment) = self.checksums.moment(branch) {
+                    self.as_held(&mut old, moment, &mut way, branch, last);
+                }
                 old.into_iter()
                     .map(|(line, _, bytes)| (line, bytes))
                     .collect()
@@ -454,6 +598,12 @@ impl<S: Subject> Follow<'_, S> {
         for run in grafted {
             let depth = self.tree.branch_of(run).map_or(0, |b| b.depth + 1);
             self.arrive(self.tree.place(run, depth));
+            if (self.checksums).learn(run, self.tree, &self.lines) {
+                self.look_again();
+            }
+            if !self.checksums.holds() {
+                self.found.checksums_refuted = true;
+            }
         }
         if let Some((difference, branch)) = diverged {
             let old = branch.map(|b| {

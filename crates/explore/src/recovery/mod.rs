@@ -4,6 +4,7 @@
 //! [`follow`] is the usual way: one power failure, one tree for all cuts, walked along the log. [`stack`] also cuts recoveries, and
 //! can look at each cut by itself. [`eager`] and [`random`] do without the tree.
 
+mod checksums;
 pub mod eager;
 mod follow;
 mod lines;
@@ -46,6 +47,9 @@ pub struct Options {
     pub platform: Platform,
     /// Pieces of one copy on one line may persist in any order; for recoveries that are cut themselves.
     pub tear: bool,
+    /// Records that the recovery checks by a checksum are accepted only if memory held them as a whole at some moment: of others,
+    /// some stand for all. With one power failure and one tree.
+    pub checksums: bool,
     /// Past this many reads, what the present crash state cannot reach is forgotten at once, and run again should a value
     /// return.
     pub keep_reads: usize,
@@ -59,6 +63,7 @@ impl Default for Options {
             eager: false,
             platform: Platform::Adr,
             tear: false,
+            checksums: true,
             keep_reads: 4_000_000,
         }
     }
@@ -96,6 +101,10 @@ pub struct Searched {
     pub uncut: u32,
     /// Recoveries that were not run: what they had read by then tells of a mistake that many failing ones have shown.
     pub skipped: u32,
+    /// Some records behind a checksum were not run in every mixture of old and new lines.
+    pub checksums_assumed: bool,
+    /// A record was accepted that memory never held: from there on every mixture was run.
+    pub checksums_refuted: bool,
     /// Random recoveries that read what another had read before them and then went another way: they are in no tree.
     pub contradictions: u32,
 }
@@ -140,15 +149,7 @@ pub fn search_watched(
     if options.eager {
         eager::search(subject, base, log, options, found)
     } else if options.failures <= 1 && options.share {
-        follow::follow(
-            subject,
-            forest.level(1),
-            base,
-            log,
-            options.keep_reads,
-            watch,
-            found,
-        )
+        follow::follow(subject, forest.level(1), base, log, options, watch, found)
     } else {
         stack::search(subject, forest, base, log, options, found)
     }

@@ -17,11 +17,12 @@ use crate::view::{coverage, outcomes};
 use landfall_explore::recovery::{Behaviour, SearchError, Searched, eager, random, search_watched};
 use landfall_explore::subject::{Ended, SubjectError};
 use landfall_explore::tree::Forest;
-use landfall_finding::Limit;
 use landfall_finding::text::count;
+use landfall_finding::{Assumption, AssumptionKind, Limit};
 use landfall_model::crash::PowerFailure;
 use landfall_model::log::Cut;
-use landfall_native::{MistakesOf, NativeSubject, Notice, Outcome, Server};
+use landfall_native::{Covered, MistakesOf, NativeSubject, Notice, Origin, Outcome, Server};
+use std::cmp::Reverse;
 use std::time::Instant;
 
 /// Searches a program that creates no threads.
@@ -159,6 +160,18 @@ pub(super) fn check<'w>(
         report.skipped += u64::from(found.skipped);
         report.limit(Limit::Again);
     }
+    if found.checksums_assumed {
+        report.assume(Assumption {
+            kind: AssumptionKind::Checksum,
+            message: "a checksum accepts only what memory holds at some moment; of other mixtures of old and new lines a few were tried (--no-checksum-assumption tries all)".to_owned(),
+            at: None,
+        });
+    }
+    if found.checksums_refuted {
+        report.warn(
+            "a checksum accepted a record that memory never held as a whole: every mixture of its lines was tried",
+        );
+    }
     if found.contradictions > 0 {
         report.warn(&format!(
             "{} read what another had read and then went another way: the recovery is not deterministic, and they were not judged",
@@ -187,6 +200,17 @@ pub(super) fn check<'w>(
         history.cuts.dedup();
     }
     report.coverage = coverage::coverage(&run, &names, &history.cuts, &covered, after);
+    let advisable = match options.no_checksum_assumption {
+        true => None,
+        false => many_lines_at_once(&covered, report.behaviours),
+    };
+    if let Some((lines, origin)) = advisable {
+        let place = after.origin(origin);
+        report.warn(&format!(
+            "most recoveries differ in which of {lines} lines, read at {}, are old: if that computes a checksum, put lf_checksum_begin() before it and lf_checksum_end(accepted) behind the comparison, and a few recoveries stand for all that reject",
+            place.map_or_else(|| "an unknown place".to_owned(), |at| at.colons())
+        ));
+    }
     report.progress = history.samples;
     report.outcomes = outcomes::outcomes(&run, &names, after, &found.behaviours, &failed);
     report.add_server(&server);
@@ -221,6 +245,21 @@ pub(super) fn check<'w>(
     judging.report(complete, &mut bugs, &mut report)?;
     report.runs += bugs.runs();
     Ok(report)
+}
+
+/// Distinct recoveries, and lines that one place reads, from which on they are worth a word.
+const MANY: (usize, usize) = (1000, 4);
+
+/// The place that reads most lines that were found old and new, if there are many recoveries: maybe a checksum.
+fn many_lines_at_once(covered: &Covered, behaviours: usize) -> Option<(usize, Origin)> {
+    if behaviours < MANY.0 {
+        return None;
+    }
+    let places = covered.places();
+    let places = places.map(|(origin, read)| (covered.mixed_lines(read), origin));
+    places
+        .filter(|&(lines, _)| lines >= MANY.1)
+        .max_by_key(|&(lines, origin)| (lines, Reverse((origin.site, origin.caller))))
 }
 
 /// A mistake by what recoveries read: the place of the first store that was missed though a later one was found, or the transaction
