@@ -6,6 +6,7 @@
 //! here but in `memory::accesses`, and in `threads::visible` where others could see it.
 
 pub(crate) mod any_value;
+pub(crate) mod assembly;
 mod atomics;
 pub(crate) mod flushes;
 mod landfall_h;
