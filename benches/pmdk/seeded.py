@@ -94,9 +94,11 @@ def main():
             advice = "; ".join(fix["code"] for f in found["findings"] for fix in f["fix"] if fix.get("code"))
             repaired = "-"
             if found["findings"] and "FIX" not in os.environ:
-                fixed = run([landfall, "fix", "--time", "300s", "landfall-out/run.json"], cwd=scratch)
-                repaired = "repaired" if fixed.returncode == 0 else f"not repaired ({(fixed.stdout + fixed.stderr).strip().splitlines()[-1:]})"
+                fixed = run([landfall, "fix", "--apply", "landfall-out/run.json"], cwd=scratch)
                 added = [line[1:].strip() for line in fixed.stdout.splitlines() if line.startswith("+") and not line.startswith("+++")]
+                # Nobody's word is taken for it: what was written is checked once more.
+                again = run([*asked, "--out", "again", *around, seeded], cwd=scratch)
+                repaired = "repaired" if (fixed.returncode, again.returncode) == (0, 0) else f"not repaired ({fixed.returncode}, {again.returncode})"
                 advice = f"{advice} => {' '.join(added)}"
             one = len(found["findings"]) == 1 and repaired in ("repaired", "-")
             good += one

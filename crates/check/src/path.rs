@@ -9,7 +9,7 @@ use crate::finding::Evidence;
 use crate::region::Region;
 use landfall_model::crash::PowerFailure;
 use landfall_model::image::Image;
-use landfall_model::line::{Addr, Line, PIECE_BYTES};
+use landfall_model::line::{Addr, Line, LineBytes, PIECE_BYTES};
 use landfall_model::log::{Cut, Version};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
@@ -95,7 +95,8 @@ struct Undo {
 
 #[derive(Clone, Debug)]
 pub struct RecoveryPath {
-    base: Image,
+    /// What was there before the first execution, as far as it is not zero.
+    base: FxHashMap<Line, LineBytes>,
     crashed: Vec<CrashedExecution>,
     /// Versions that reads left possible, by execution; executions not mentioned may have left any.
     lines: FxHashMap<Line, SmallVec<[Span; 1]>>,
@@ -119,7 +120,7 @@ const ANY: Span = (0, u32::MAX);
 impl RecoveryPath {
     pub fn new(base: Image) -> RecoveryPath {
         RecoveryPath {
-            base,
+            base: base.lines().collect(),
             crashed: Vec::new(),
             lines: FxHashMap::default(),
             undo: Vec::new(),
@@ -182,7 +183,9 @@ impl RecoveryPath {
         if mask == 0 {
             return 0;
         }
-        let line = self.base.line(word.line());
+        let Some(line) = self.base.get(&word.line()) else {
+            return 0;
+        };
         let mut bytes = [0; PIECE_BYTES];
         bytes.copy_from_slice(&line[word.offset()..word.offset() + PIECE_BYTES]);
         u64::from_le_bytes(bytes) & wide(mask)

@@ -52,14 +52,25 @@ pub struct Unadded {
     pub store: EventId,
     /// Which transaction of the execution.
     pub transaction: usize,
+    /// The mark that adds some of it all the same, too late: what is undone then is what this store has left.
+    pub late: Option<EventId>,
 }
 
 /// What the program stored inside transactions.
 #[derive(Clone, Debug, Default)]
 pub struct TransactionStores {
     pub unadded: Vec<Unadded>,
-    /// Of each transaction the last store of the program, and the mark at its end.
-    spans: Vec<(Option<EventId>, Option<EventId>)>,
+    spans: Vec<TransactionSpan>,
+}
+
+/// A transaction, from its first mark on.
+#[derive(Clone, Copy, Debug)]
+struct TransactionSpan {
+    begin: EventId,
+    /// The last store of the program.
+    last: Option<EventId>,
+    /// The mark at its end.
+    end: Option<EventId>,
 }
 
 /// Stores in transactions that those do not answer for. `own` says of a place whether it is the program's: what a library stores
@@ -74,7 +85,11 @@ pub fn unadded(events: &[Event], own: impl Fn(u32) -> bool) -> TransactionStores
                 let open = open.entry(event.thread).or_default();
                 if open.depth == 0 {
                     open.number = found.spans.len();
-                    found.spans.push((None, None));
+                    found.spans.push(TransactionSpan {
+                        begin: at,
+                        last: None,
+                        end: None,
+                    });
                 }
                 open.depth += 1;
             }
@@ -84,25 +99,38 @@ pub fn unadded(events: &[Event], own: impl Fn(u32) -> bool) -> TransactionStores
                 };
                 of.depth = of.depth.saturating_sub(1);
                 if of.depth == 0 {
-                    found.spans[of.number].1.get_or_insert(at);
+                    found.spans[of.number].end.get_or_insert(at);
                     open.remove(&event.thread);
                 }
             }
             Action::Mark(Mark::TxAdd { addr, bytes }) => {
                 if let Some(open) = open.get_mut(&event.thread) {
-                    open.added.add(addr.0, addr.0.saturating_add(bytes));
+                    let (from, to) = (addr.0, addr.0.saturating_add(bytes));
+                    open.added.add(from, to);
+                    let unadded = found.unadded.iter_mut().rev();
+                    let of_this = |of: &&mut Unadded| of.transaction >= open.number;
+                    for of in unadded.take_while(of_this) {
+                        let Action::Store { piece, .. } = events[of.store.0 as usize].action else {
+                            continue;
+                        };
+                        let end = piece.addr.0 + piece.bytes().len() as u64;
+                        if of.transaction == open.number && piece.addr.0 < to && from < end {
+                            of.late.get_or_insert(at);
+                        }
+                    }
                 }
             }
             Action::Store { piece, .. } => {
                 let Some(open) = open.get(&event.thread).filter(|_| own(event.site)) else {
                     continue;
                 };
-                found.spans[open.number].0 = Some(at);
+                found.spans[open.number].last = Some(at);
                 let from = piece.addr.0;
                 if !open.added.cover(from, from + piece.bytes().len() as u64) {
                     found.unadded.push(Unadded {
                         store: at,
                         transaction: open.number,
+                        late: None,
                     });
                 }
             }
@@ -115,6 +143,8 @@ pub fn unadded(events: &[Event], own: impl Fn(u32) -> bool) -> TransactionStores
 /// The cuts at which a store must not be seen, and those at which it must not be missing.
 #[derive(Clone, Copy, Debug)]
 pub struct TransactionCuts {
+    /// At this cut it had not begun.
+    pub begun: u32,
     /// Up to this cut the transaction was at work.
     pub at_work: u32,
     /// From this cut on it had ended; never, if it did not end.
@@ -133,9 +163,10 @@ impl TransactionStores {
             later.map_or(execution.end(), |store| cut_with(store) - 1)
         };
         (self.spans.iter())
-            .map(|&(last, end)| TransactionCuts {
-                at_work: last.map_or(0, cut_with),
-                ended: end.map_or(u32::MAX, cut_past),
+            .map(|span| TransactionCuts {
+                begun: cut_past(span.begin),
+                at_work: span.last.map_or(0, cut_with),
+                ended: span.end.map_or(u32::MAX, cut_past),
             })
             .collect()
     }

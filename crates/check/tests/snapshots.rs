@@ -90,6 +90,22 @@ fn transactions(ops: &[Op]) -> Vec<Drawn> {
     found
 }
 
+/// What adds a byte of this store to its transaction when it is made already.
+fn added_late(ops: &[Op], store: usize) -> Option<usize> {
+    let Op::Store { at, len, .. } = ops[store] else {
+        return None;
+    };
+    let drawn = transactions(ops);
+    let of = (drawn.iter().rev()).find(|of| of.from < store)?;
+    (store..of.to.unwrap_or(ops.len())).find(|&op| match ops[op] {
+        Op::Add {
+            at: from,
+            len: bytes,
+        } => (at..at + len as u64).any(|byte| (from..from + bytes).contains(&byte)),
+        _ => false,
+    })
+}
+
 /// Stores that are seen too early, or missing too late, at this cut of this image.
 fn broken(
     ops: &[Op],
@@ -171,6 +187,9 @@ proptest! {
             });
         }
         let stores = unadded(execution.events(), |site| site < LIBRARY);
+        for of in &stores.unadded {
+            prop_assert_eq!(of.late.map(|mark| mark.index()), added_late(&ops, of.store.index()));
+        }
         let mut snapshots = Snapshots::new(&execution, &stores);
         let tree = Tree::new(&recovery, Platform::Adr);
         let cuts = (0, execution.end());

@@ -75,3 +75,58 @@ fn fences_of_libraries_order() {
         assert_eq!(checked.status.code(), Some(code), "{name}: {told}");
     }
 }
+
+/// What string functions store for a library that was compiled like the program has a place in the library, however that was
+/// optimised.
+#[test]
+fn calls_of_own_libraries_keep_their_place() {
+    let sources = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/inputs/foreign/own_library");
+    let landfall = |arguments: &[&str], directory: &Path| {
+        let output = Command::new(env!("CARGO_BIN_EXE_landfall"))
+            .current_dir(directory)
+            .args(arguments)
+            .output()
+            .unwrap();
+        let code = output.status.code();
+        (code, String::from_utf8_lossy(&output.stdout).into_owned())
+    };
+    for level in ["-O0", "-O2"] {
+        let directory = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("own{level}"));
+        std::fs::create_dir_all(&directory).unwrap();
+        for file in ["record.h", "record.c", "main.c"] {
+            std::fs::copy(sources.join(file), directory.join(file)).unwrap();
+        }
+        let library = [
+            level,
+            "-g",
+            "-shared",
+            "-fPIC",
+            "record.c",
+            "-o",
+            "librecord.so",
+        ];
+        let program = [
+            level,
+            "-g",
+            "main.c",
+            "-L.",
+            "-lrecord",
+            "-Wl,-rpath,.",
+            "-o",
+            "main",
+        ];
+        for arguments in [&library[..], &program] {
+            let built = landfall(&[&["cc"], arguments].concat(), &directory);
+            assert_eq!(built.0, Some(0));
+        }
+        let checked = landfall(&["check", "--checks", "crash", "--", "./main"], &directory);
+        let (code, told) = checked;
+        assert_eq!(code, Some(100), "{told}");
+        for wanted in [
+            "after record.c:7:3, before record.c:8:3",
+            "nothing flushes it before line 8 (line 9 does, too late)",
+        ] {
+            assert!(told.contains(wanted), "{level}: {told}");
+        }
+    }
+}

@@ -54,7 +54,13 @@ fn eighty_columns_are_enough() {
     let stage = Path::new(env!("CARGO_TARGET_TMPDIR")).join("terminal");
     let _ = fs::remove_dir_all(&stage);
     fs::create_dir_all(&stage).unwrap();
-    std::os::unix::fs::symlink(root().join("examples"), stage.join("examples")).unwrap();
+    let links = [
+        ("examples", "examples"),
+        ("words", "crates/cli/tests/inputs/words"),
+    ];
+    for (name, of) in links {
+        std::os::unix::fs::symlink(root().join(of), stage.join(name)).unwrap();
+    }
     let stage = stage.canonicalize().unwrap();
     let bless = std::env::var_os("BLESS").is_some();
     let mut files: Vec<PathBuf> = fs::read_dir(&cases)

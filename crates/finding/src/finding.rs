@@ -273,6 +273,9 @@ pub struct Gap {
     pub flush: Option<Place>,
     /// What kind of flush: `clwb`, `clflushopt`, `flush`.
     pub instruction: String,
+    /// Who called the function that flushes, where that is not the one that stores.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub called_from: Option<Place>,
 }
 
 /// What is missing between a store and its durability.

@@ -25,6 +25,9 @@ impl Place {
     /// `file:line:column`, or without the column where none is known.
     pub fn colons(&self) -> String {
         let file = plain(&self.file);
+        if self.line == 0 {
+            return file;
+        }
         match self.column {
             0 => format!("{file}:{}", self.line),
             column => format!("{file}:{}:{column}", self.line),

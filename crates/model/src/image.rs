@@ -13,6 +13,11 @@ impl Image {
         self.lines.get(&line).copied().unwrap_or([0; LINE_BYTES])
     }
 
+    /// Those that are not all zero.
+    pub fn lines(&self) -> impl Iterator<Item = (Line, LineBytes)> + '_ {
+        self.lines.iter().map(|(line, bytes)| (*line, *bytes))
+    }
+
     pub fn set_line(&mut self, line: Line, bytes: LineBytes) {
         if bytes == [0; LINE_BYTES] {
             self.lines.remove(&line);

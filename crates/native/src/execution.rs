@@ -108,6 +108,17 @@ impl Outcome {
         matches!(self, Outcome::Exited { code: 0 } | Outcome::Assumed)
     }
 
+    /// It did not end by itself.
+    pub fn is_endless(&self) -> bool {
+        matches!(
+            self,
+            Outcome::Hang { .. }
+                | Outcome::Exhausted { .. }
+                | Outcome::Stuck { .. }
+                | Outcome::Wedged
+        )
+    }
+
     /// How a thread ended the process, by the number that traces have for it; nothing else is known of it.
     pub fn of_thread(code: u32) -> Outcome {
         let mut raw = landfall_vocab::shared::Outcome::NONE;

@@ -46,8 +46,11 @@ impl Symbols {
         }
     }
 
-    /// The position of the call before this return address, given relative to the executable.
+    /// The position of the call before this return address, as an origin has it.
     pub fn caller(&self, offset: u32) -> Option<Position> {
+        if let Some(address) = landfall_vocab::record::address_of_library_call(offset) {
+            return self.return_address(address).filter(|at| at.line > 0);
+        }
         (offset != 0)
             .then(|| self.look_up(&self.executable, u64::from(offset) - 1))
             .flatten()

@@ -121,7 +121,10 @@ lf_shim_position lf_shim_position_of(LLVMValueRef value, void *context,
     name = function->getName().str();
   sink(context, file.data(), file.size());
   sink(context, name.data(), name.size());
-  return {location ? location->getLine() : 0, location ? location->getColumn() : 0};
+  if (location && location->getLine())
+    return {location->getLine(), location->getColumn()};
+  // What the compiler made up itself belongs to the function as a whole.
+  return {subprogram ? subprogram->getLine() : 0, 0};
 }
 
 // A function's name as the source has it, and the file it is defined in; returns the line.

@@ -37,6 +37,9 @@ impl Weaver<'_> {
             let void = self.emit.void();
             self.emit.hook("__lf_unasked", void, &[]);
         }
+        if callee.is_function() && callee.is_declaration() && is_told(&callee.name()) {
+            call.keep_from_jumping();
+        }
         self.checksum_of_pmdk(call);
         self.by_value_arguments(call);
         // A pure function that is instrumented is no longer pure.
@@ -108,4 +111,10 @@ impl Weaver<'_> {
             call.set_operand(index, copy);
         }
     }
+}
+
+/// Functions whose accesses are told as made by their call, which must then be on the stack.
+fn is_told(name: &str) -> bool {
+    let begins = ["lf_", "pmem_", "mem", "str", "stp", "wcs", "wmem"];
+    begins.iter().any(|begin| name.starts_with(begin))
 }

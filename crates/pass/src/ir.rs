@@ -4,8 +4,11 @@
 //! instruction is never touched again by the code that erased it. No handle is null: whatever LLVM may answer with null
 //! is an `Option` here.
 
+use llvm_sys::core::*;
 use llvm_sys::prelude::*;
-use llvm_sys::{LLVMAtomicOrdering, LLVMInlineAsmDialect, LLVMLinkage, LLVMOpcode, core::*};
+use llvm_sys::{
+    LLVMAtomicOrdering, LLVMInlineAsmDialect, LLVMLinkage, LLVMOpcode, LLVMTailCallKind,
+};
 use std::ffi::{CStr, c_char, c_void};
 
 /// Calls LLVM. SAFETY, once for all uses: the arguments are handles of this module (see the module documentation) and of
@@ -57,7 +60,8 @@ unsafe extern "C" {
     fn lf_shim_say(line: *const c_char, length: usize);
 }
 
-/// Where an instruction comes from. Line 0: the compiler gave it no position.
+/// Where an instruction comes from. Column 0: the compiler gave it no position, and the line is that of its function; line 0: not even
+/// that is known.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(crate) struct Position {
     pub(crate) file: String,
@@ -167,6 +171,15 @@ impl Value {
             current = llvm!(LLVMGetNextUse(current));
         }
         users
+    }
+
+    /// A call at the end of a function stays a call, unless the program says that it must be a jump.
+    pub(crate) fn keep_from_jumping(self) {
+        let must = LLVMTailCallKind::LLVMTailCallKindMustTail;
+        if self.is_opcode(LLVMOpcode::LLVMCall) && llvm!(LLVMGetTailCallKind(self.0)) != must {
+            let never = LLVMTailCallKind::LLVMTailCallKindNoTail;
+            llvm!(LLVMSetTailCallKind(self.0, never));
+        }
     }
 
     pub(crate) fn is_unused(self) -> bool {

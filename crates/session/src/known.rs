@@ -16,6 +16,8 @@ enum CauseMark {
         gap: Gap,
         function: Option<String>,
     },
+    /// A fence is missing behind the flush at this place.
+    Unfenced(Place),
     /// The store at this place was made in a transaction that does not answer for it.
     Unadded(Place),
     /// Nothing was lost: it ends in the same way at the same place.
@@ -94,6 +96,11 @@ impl KnownCauses {
         known.min().copied()
     }
 
+    /// The one that says of the store at this place that no transaction answers for it.
+    pub(crate) fn unadded(&self, at: &Place) -> Option<Where> {
+        self.by.get(&CauseMark::Unadded(at.clone())).copied()
+    }
+
     /// One more execution shows a finding that is there.
     pub(crate) fn count(&mut self, at: Where, known: &mut Finding, again: &Finding) {
         known.executions += again.executions;
@@ -158,11 +165,20 @@ fn marks(finding: &Finding) -> impl Iterator<Item = CauseMark> + use<> {
         .map(|((lost, kept), gap)| CauseMark::Overtaken {
             kept,
             function: gap.flush.is_none().then(|| lost.function.clone()),
-            gap,
+            gap: Gap {
+                called_from: None,
+                ..gap
+            },
         });
+    let unfenced = (finding.gap.iter())
+        .filter(|gap| gap.only_fence())
+        .filter_map(|gap| gap.flush.clone())
+        .map(CauseMark::Unfenced);
+    let unfenced: Vec<CauseMark> = unfenced.collect();
     lost.map(CauseMark::Lost)
         .into_iter()
         .chain(overtaken)
+        .chain(unfenced)
         .chain(ends)
         .chain(unadded)
 }
@@ -201,6 +217,7 @@ mod tests {
             kind: GapKind::NeverFlushed,
             flush: flush.map(place),
             instruction: "clwb".to_owned(),
+            called_from: None,
         });
         finding
     }

@@ -159,7 +159,7 @@ impl ProgramNames {
     pub(crate) fn origin(&self, origin: Origin) -> Option<Place> {
         let at = self.sites.position(origin).cloned();
         let at = at.or_else(|| self.symbols.caller(origin.caller))?;
-        Some(place_at(&at, &self.here))
+        (at.line > 0).then(|| place_at(&at, &self.here))
     }
 
     /// Every place that could tell of an access.

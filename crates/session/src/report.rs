@@ -91,6 +91,12 @@ impl SearchReport {
         true
     }
 
+    /// Counts a symptom with the finding that says of the store at this place that no transaction answers for it.
+    pub(crate) fn counts_with(&mut self, unadded: &Place, symptom: &Finding) -> bool {
+        let known = self.known.unadded(unadded);
+        self.count(known, symptom)
+    }
+
     /// A finding on the list shows like this one, too: others like it are counted there.
     pub(crate) fn shows_as(&mut self, finding: &Finding, symptom: &Finding) {
         if let Some(at) = self.known.same_cause(finding) {

@@ -403,8 +403,26 @@ pub const fn origin(site: u32, caller: u32) -> u64 {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Origin {
     pub site: u32,
-    /// Offset of the call in the executable, for library functions; zero otherwise.
+    /// Offset of the call in the executable, for library functions, or what [`library_call`] makes of it; zero otherwise.
     pub caller: u32,
+}
+
+/// Set in `Origin::caller`: the call is in a library that was compiled like the program.
+pub const LIBRARY_CALL: u32 = 1 << 31;
+
+/// Where nothing is moved at random, libraries lie in the last two gigabytes below the stack's end.
+const LIBRARIES: u64 = (1 << 47) - LIBRARY_CALL as u64;
+
+/// A return address in a library, as `Origin::caller`.
+pub fn library_call(address: u64) -> Option<u32> {
+    let offset = address.checked_sub(LIBRARIES)?;
+    (offset < u64::from(LIBRARY_CALL)).then_some(LIBRARY_CALL | offset as u32)
+}
+
+/// The return address that was made to such a `caller`.
+pub fn address_of_library_call(caller: u32) -> Option<u64> {
+    let is = caller & LIBRARY_CALL != 0;
+    is.then(|| LIBRARIES + u64::from(caller & !LIBRARY_CALL))
 }
 
 /// One record.

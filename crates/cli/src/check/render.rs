@@ -152,7 +152,11 @@ fn stores(out: &mut String, finding: &Finding, sources: &mut SourceTexts) {
                 Tone::Good,
                 "this store reached persistent memory …",
             );
-            let text = format!("… but this earlier one did not: {}", because(finding));
+            let earlier = match turn_of(finding) {
+                Follows::Same => "what an earlier iteration of the loop stored",
+                Follows::Next | Follows::Other => "this earlier one",
+            };
+            let text = format!("… but {earlier} did not: {}", because(finding));
             mark(out, sources, lost, Tone::Bad, &text);
             let shown = |stored: &&Store| match (&stored.at, &lost.at) {
                 (Some(a), Some(b)) => a.same_line(b),
@@ -241,34 +245,83 @@ fn race(out: &mut String, racing: &Store, sources: &mut SourceTexts) {
     }
 }
 
+/// How the kept store follows the lost one.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Follows {
+    /// As it is written.
+    Other,
+    /// It is the same statement, in a later iteration of a loop.
+    Same,
+    /// It comes before the lost one, in a later iteration.
+    Next,
+}
+
+fn turn_of(finding: &Finding) -> Follows {
+    let (Some(lost), Some(kept)) = (finding.lost(), finding.kept()) else {
+        return Follows::Other;
+    };
+    let (Some(first), Some(later)) = (&lost.at, &kept.at) else {
+        return Follows::Other;
+    };
+    // In one function that was called once.
+    let once = first.function == later.function
+        && first.file == later.file
+        && lost.thread == kept.thread
+        && !lost.stack.is_empty()
+        && lost.stack.get(1..) == kept.stack.get(1..);
+    match (later.line, later.column).cmp(&(first.line, first.column)) {
+        std::cmp::Ordering::Equal if once => Follows::Same,
+        std::cmp::Ordering::Less if once => Follows::Next,
+        _ => Follows::Other,
+    }
+}
+
 /// Why nothing ordered the lost store before the kept one.
 fn because(finding: &Finding) -> String {
     let place = |stored: Option<&Store>| stored.and_then(|s| s.at.clone());
     let (lost, kept) = (place(finding.lost()), place(finding.kept()));
-    let before = match &kept {
-        Some(kept) => format!(" before {}", kept.seen_from(lost.as_ref())),
-        None => " in time".to_owned(),
+    let before = match (&kept, turn_of(finding)) {
+        (_, Follows::Same) => " in between".to_owned(),
+        (Some(kept), Follows::Next) => format!(
+            " before {} of the next iteration",
+            kept.seen_from(lost.as_ref())
+        ),
+        (Some(kept), Follows::Other) => format!(" before {}", kept.seen_from(lost.as_ref())),
+        (None, _) => " in time".to_owned(),
     };
     let Some(gap) = &finding.gap else {
         return format!("nothing made it durable{before}");
     };
-    let flush = (gap.flush.as_ref()).map(|flush| flush.seen_from(lost.as_ref()));
-    match (gap.kind, flush) {
+    let there = (gap.called_from.as_ref().or(gap.flush.as_ref()))
+        .map(|flush| flush.seen_from(lost.as_ref()));
+    // A helper is named, with who called it.
+    let helper = (gap.flush.as_ref()).filter(|_| gap.called_from.is_some());
+    let flush = match (helper, &there) {
+        (Some(helper), Some(there)) => format!(
+            "the {} in `{}`, called at {there},",
+            gap.instruction,
+            plain(&helper.function)
+        ),
+        (_, there) => format!(
+            "the {} at {}",
+            gap.instruction,
+            there.as_deref().unwrap_or_default()
+        ),
+    };
+    match (gap.kind, there) {
         (GapKind::NeverFlushed, _) => "nothing flushes it".to_owned(),
-        (GapKind::FlushedLate, Some(flush)) => {
-            format!("nothing flushes it{before} ({flush} does, too late)")
+        (GapKind::FlushedLate, Some(there)) => match helper {
+            Some(helper) => format!(
+                "nothing flushes it{before} (`{}` does, called at {there}, too late)",
+                plain(&helper.function)
+            ),
+            None => format!("nothing flushes it{before} ({there} does, too late)"),
+        },
+        (GapKind::NotFenced, Some(_)) => {
+            format!("{flush} begins to write it back, but no fence{before} waits for it")
         }
-        (GapKind::NotFenced, Some(flush)) => {
-            format!(
-                "the {} at {flush} begins to write it back, but no fence{before} waits for it",
-                gap.instruction
-            )
-        }
-        (GapKind::OtherLine, Some(flush)) => {
-            format!(
-                "nothing flushes it{before} (the {} at {flush} writes back the line beside it)",
-                gap.instruction
-            )
+        (GapKind::OtherLine, Some(_)) => {
+            format!("nothing flushes it{before} ({flush} writes back the line beside it)")
         }
         (GapKind::Torn, _) => "both are parts of one copy".to_owned(),
         (GapKind::Streamed, _) => format!("it is non-temporal, and no fence{before} completes it"),
@@ -292,6 +345,10 @@ fn fix(out: &mut String, finding: &Finding, lost: &Store, kept: &Store, sources:
         return;
     }
     let first = finding.fix.iter().find(|fix| fix.primary);
+    let before = match turn_of(finding) {
+        Follows::Same => "the next iteration".to_owned(),
+        Follows::Next | Follows::Other => before.colons(),
+    };
     let text = match first {
         Some(Fix {
             action: Action::Fence,
@@ -299,10 +356,10 @@ fn fix(out: &mut String, finding: &Finding, lost: &Store, kept: &Store, sources:
             ..
         }) => {
             let after = flush.as_ref().unwrap_or(after).colons();
-            format!("fence after {after}, before {}", before.colons())
+            format!("fence after {after}, before {before}")
         }
         _ => {
-            let (after, before) = (after.colons(), before.colons());
+            let after = after.colons();
             format!("flush {what} and fence after {after}, before {before}")
         }
     };

@@ -40,6 +40,8 @@ pub(crate) struct Section {
     start: usize,
     len: usize,
     first: u32,
+    /// First and past the last address of the library's code.
+    code: (usize, usize),
 }
 
 const SITE: usize = size_of::<Site>();
@@ -145,12 +147,42 @@ unsafe extern "C" fn each_library(
                 start,
                 len,
                 first: (*writer).count as u32,
+                code: code_of(info),
             });
             server().dso_count.set(server().dso_count.get() + 1);
             (*writer).section(start, len);
         }
         0
     }
+}
+
+/// Where the code of an image lies.
+///
+/// # Safety
+/// The dynamic linker's record of an image that is mapped.
+pub(crate) unsafe fn code_of(info: *const libc::dl_phdr_info) -> (usize, usize) {
+    let (mut low, mut high) = (usize::MAX, 0);
+    // SAFETY: what the caller promises.
+    unsafe {
+        for i in 0..(*info).dlpi_phnum as usize {
+            let part = (*info).dlpi_phdr.add(i);
+            if (*part).p_type == libc::PT_LOAD && (*part).p_flags & libc::PF_X != 0 {
+                let start = (*info).dlpi_addr as usize + (*part).p_vaddr as usize;
+                low = low.min(start);
+                high = high.max(start + (*part).p_memsz as usize);
+            }
+        }
+    }
+    (low, high)
+}
+
+/// Is this code of a library that was compiled like the program?
+pub(crate) fn in_own_library(address: usize) -> bool {
+    let known = &server().dso[..server().dso_count.get()];
+    known.iter().any(|section| {
+        let (low, high) = section.get().code;
+        address >= low && address < high
+    })
 }
 
 /// Address and size of `lf_sites`, from the section headers of a library's file (they are not loaded).

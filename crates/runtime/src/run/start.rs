@@ -121,16 +121,7 @@ unsafe extern "C" fn first_image(
     // SAFETY: the dynamic linker's record of an image that is mapped.
     unsafe {
         server().exe_base.set((*info).dlpi_addr as usize);
-        let (mut low, mut high) = (usize::MAX, 0);
-        for i in 0..(*info).dlpi_phnum as usize {
-            let part = (*info).dlpi_phdr.add(i);
-            if (*part).p_type == libc::PT_LOAD && (*part).p_flags & libc::PF_X != 0 {
-                let start = server().exe_base.get() + (*part).p_vaddr as usize;
-                low = low.min(start);
-                high = high.max(start + (*part).p_memsz as usize);
-            }
-        }
-        server().exe_code.set((low, high));
+        server().exe_code.set(sites::code_of(info));
         1
     }
 }

@@ -40,11 +40,18 @@ impl Origin {
     pub(crate) fn library(function: Builtin, return_address: usize) -> Origin {
         let base = server().exe_base.get();
         let mut offset = return_address.wrapping_sub(base);
-        if offset >= u32::MAX as usize && return_address != 0 && watching() {
-            // A library called it: whoever called the library.
-            offset = call_stack::program_behind(return_address).wrapping_sub(base);
+        if offset >= record::LIBRARY_CALL as usize && return_address != 0 {
+            if crate::run::sites::in_own_library(return_address)
+                && let Some(caller) = record::library_call(return_address as u64)
+            {
+                return Origin(record::origin(function.site(), caller));
+            }
+            if watching() {
+                // A library called it: whoever called the library.
+                offset = call_stack::program_behind(return_address).wrapping_sub(base);
+            }
         }
-        let caller = if return_address != 0 && offset < u32::MAX as usize {
+        let caller = if return_address != 0 && offset < record::LIBRARY_CALL as usize {
             offset as u32
         } else {
             0

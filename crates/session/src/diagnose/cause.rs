@@ -2,7 +2,7 @@
 
 use crate::diagnose::provenance::first_reads;
 use crate::programs::{Failure, LoggedRun};
-use landfall_explore::subject::FirstRead;
+use landfall_explore::subject::{FirstRead, SeenStores};
 use landfall_model::line::{Addr, LINE_BYTES, Line};
 use landfall_model::log::{Cut, Entry, Version};
 use landfall_native::{Record, RecordKind};
@@ -67,18 +67,20 @@ pub(crate) fn story(runs: &[LoggedRun], failures: &[Failure]) -> Option<Overtaki
         .or_else(|| stories.first().cloned())
 }
 
-fn of_crash(
+/// What the reads of a recovery tell of the stores before the power failure.
+pub(crate) fn seen(
     crashed: &LoggedRun,
     failure: &Failure,
-    recovery: &LoggedRun,
-    run: usize,
-) -> Overtaking {
+    recovery: &landfall_native::Execution,
+) -> SeenStores {
     let log = &crashed.log;
-    let mut kept: Option<Cut> = None;
-    let mut missed: Vec<Cut> = Vec::new();
+    let mut seen = SeenStores {
+        cut: failure.cut,
+        ..SeenStores::default()
+    };
     let mut lines: HashMap<Line, LineStores> = HashMap::new();
     let old: HashMap<Line, Version> = failure.old.iter().copied().collect();
-    for (_, read, _) in first_reads(&recovery.execution) {
+    for (_, read, _) in first_reads(recovery) {
         let line = read.line();
         // Most of what a recovery that went astray reads was never stored to.
         if log.newest(line, log.end()) == Version(0) {
@@ -92,12 +94,25 @@ fn of_crash(
             LineStores { there, lost }
         });
         let covers = |store: &&Cut| covers(crashed, read, **store);
-        kept = kept.max(stores.there.iter().rev().find(covers).copied());
-        missed.extend(stores.lost.iter().find(covers));
+        seen.found
+            .extend(stores.there.iter().rev().find(covers).copied());
+        seen.missed.extend(stores.lost.iter().find(covers));
     }
+    seen
+}
+
+fn of_crash(
+    crashed: &LoggedRun,
+    failure: &Failure,
+    recovery: &LoggedRun,
+    run: usize,
+) -> Overtaking {
+    let log = &crashed.log;
+    let seen = seen(crashed, failure, &recovery.execution);
+    let kept = seen.found.iter().max().copied();
     // A lost store that came before a kept one was overtaken; else the failure lies in what had not happened yet.
-    let overtaken = missed.iter().copied().filter(|&m| Some(m) < kept).min();
-    let lost = overtaken.or(missed.iter().copied().min());
+    let overtaken = seen.overtaken();
+    let lost = overtaken.or(seen.missed.iter().copied().min());
     let last = log.entries()[..failure.cut.0 as usize]
         .iter()
         .rposition(|entry| matches!(entry, Entry::Store { .. }));

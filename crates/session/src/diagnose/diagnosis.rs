@@ -7,7 +7,8 @@ use crate::diagnose::finding::{
 use crate::diagnose::minimise::{Confirmed, confirm};
 use crate::diagnose::provenance::first_reads;
 use crate::diagnose::thread_fixes::{JudgedSchedule, ThreadFixes};
-use crate::diagnose::transactions::{self, Transactions};
+use crate::diagnose::transactions::Transactions;
+use crate::diagnose::unadded::is_of_unadded;
 use crate::error::{Error, ErrorKind};
 use crate::known::same_cause;
 use crate::names::ProgramNames;
@@ -20,7 +21,6 @@ use crate::view::schedule::ScheduleTable;
 use crate::view::timeline::TimelineBuilder;
 use crate::witness::{build_file, digest, recorded_failure, recorded_threads};
 use landfall_check::StoreMade;
-use landfall_check::finding::Unprotected;
 use landfall_explore::recovery::Behaviour;
 use landfall_explore::schedule::power;
 use landfall_explore::tree::Diverged;
@@ -29,7 +29,6 @@ use landfall_finding::{
     StoreRole, Witness, Word,
 };
 use landfall_model::image::Image;
-use landfall_model::log::Cut;
 use landfall_native::compiler::pmdk::library;
 use landfall_native::{
     Deadline, Execution, HeapChecks, Job, Placed, Places, Ran, Record, RecordKind, SubjectError,
@@ -94,7 +93,7 @@ impl<'a> Diagnosis<'a> {
     }
 
     /// A replayer of its own, opened for the first bug.
-    fn replayer(&mut self) -> Result<&mut Replayer, Error> {
+    pub(super) fn replayer(&mut self) -> Result<&mut Replayer, Error> {
         let replayer = match self.replayer.take() {
             Some(replayer) => replayer,
             None => Replayer::open(&self.target.programs).map_err(Error::cannot_run)?,
@@ -139,7 +138,10 @@ impl<'a> Diagnosis<'a> {
             let runs = [first.clone(), recovery];
             let story = story(&runs, std::slice::from_ref(failure));
             let found = cause(&runs, failures, story.as_ref(), self.replayer()?);
-            if found.is_some_and(|finding| report.is_known(&finding)) {
+            if let Some(finding) = &found
+                && (report.is_known(finding)
+                    || self.tells_of_listed(finding, &runs, failure, report))
+            {
                 return Ok(());
             }
         }
@@ -226,6 +228,13 @@ impl<'a> Diagnosis<'a> {
         (mut finding, placed): (Finding, Option<Placed>),
         report: &mut SearchReport,
     ) -> Result<(), Error> {
+        // Where a transaction does not answer for a store, recoveries see much that follows from it; there is no time to tell what does not.
+        if report
+            .all()
+            .any(|known| known.kind == Kind::MissingSnapshot)
+        {
+            return Ok(());
+        }
         if let Some(placed) = placed {
             finding.at = self.place(placed)?;
         }
@@ -286,89 +295,6 @@ impl<'a> Diagnosis<'a> {
         Ok(())
     }
 
-    /// The same failure as one for want of a snapshot, if it is.
-    fn of_transaction(
-        &mut self,
-        failure: &Finding,
-        runs: &[LoggedRun],
-        failures: &[Failure],
-    ) -> Result<Option<Finding>, Error> {
-        let Some(transactions) = self.transactions.take() else {
-            return Ok(None);
-        };
-        let replayer = self.replayer()?;
-        let group = match transactions.cause(runs, failures, replayer) {
-            Err(SubjectError::Stopped) => None,
-            cause => cause.map_err(internal)?,
-        };
-        let cause = group.map(|group| {
-            let mut cause = failure.clone();
-            transactions.tell(group, &mut cause, runs, replayer);
-            cause.message = transactions::MESSAGE.to_owned();
-            let at =
-                (failure.at.as_ref()).map_or(String::new(), |at| format!(" at {}", at.colons()));
-            cause.notes.insert(0, format!("{}{at}", failure.message));
-            cause
-        });
-        self.transactions = Some(transactions);
-        Ok(cause)
-    }
-
-    /// A recovery that did not fail may tell that a transaction does not answer for the store of this entry.
-    pub(crate) fn unadded(
-        &mut self,
-        entry: Cut,
-        why: Unprotected,
-        (reads, times): (usize, u64),
-        failures: &[Failure],
-        report: &mut SearchReport,
-    ) -> Result<(), Error> {
-        let Some(transactions) = self.transactions.take() else {
-            return Ok(());
-        };
-        let group = transactions.group_of(entry);
-        let story = |runs: &[LoggedRun]| Overtaking::nothing(runs, failures);
-        let brief = || {
-            let mut told = Finding::new(
-                Kind::MissingSnapshot,
-                Severity::Warning,
-                transactions::MESSAGE,
-            );
-            told.executions = times;
-            (told, None)
-        };
-        let tell = |told: &mut Finding, runs: &[LoggedRun], replayer: &Replayer| {
-            let recovery = runs.last().map(|run| &run.execution);
-            let read = recovery.and_then(|recovery| {
-                let (event, ..) = first_reads(recovery).nth(reads)?;
-                let at = replayer
-                    .names(failures.len())
-                    .place(&recovery.events[event])?;
-                Some(format!(" at {}", at.colons()))
-            });
-            let read = read.unwrap_or_default();
-            if let Some(group) = group {
-                transactions.tell(group, told, runs, replayer);
-            }
-            (told.severity, told.executions) = (Severity::Warning, times);
-            told.message = transactions::MESSAGE.to_owned();
-            told.notes.push(match why {
-                Unprotected::NotUndone => format!(
-                    "recovery finds it{read} though the power failed before the transaction's end, and the rest is undone"
-                ),
-                Unprotected::NotKept => format!(
-                    "recovery misses it{read} though the transaction had ended: nothing writes it back"
-                ),
-            });
-        };
-        let told = match group {
-            Some(_) => self.judged(failures, story, report, brief, tell),
-            None => Ok(()),
-        };
-        self.transactions = Some(transactions);
-        told
-    }
-
     /// Something about a recovery that did not fail. It is shown from scratch like a failure, unless one has the same cause.
     pub(crate) fn judged(
         &mut self,
@@ -403,27 +329,6 @@ impl<'a> Diagnosis<'a> {
             return Ok(());
         }
         self.list(finding, &runs, failures, story.as_ref(), report)
-    }
-
-    /// Does a recovery that did not fail see more than the listed lack of a snapshot? What it reads behind that is not to be judged.
-    fn follows_unadded(
-        &self,
-        finding: &Finding,
-        runs: &[LoggedRun],
-        failures: &[Failure],
-        report: &SearchReport,
-    ) -> bool {
-        let listed = |at: &Place| {
-            let mut stores = report.all().flat_map(Finding::unadded);
-            stores.any(|store| store.at.as_ref() == Some(at))
-        };
-        let (Some(transactions), Some(failure), Some(recovery)) =
-            (&self.transactions, failures.first(), runs.get(1))
-        else {
-            return false;
-        };
-        finding.kind != Kind::MissingSnapshot
-            && transactions.read_by(&recovery.execution, failure, listed)
     }
 
     /// Runs a schedule from scratch, and finds the power failure that the search has found in it; none if there is no time for that.
@@ -736,17 +641,6 @@ impl<'a> Diagnosis<'a> {
     }
 }
 
-/// Is a finding about stores that another one says no transaction answers for?
-fn is_of_unadded(known: &Finding, finding: &Finding) -> bool {
-    let unadded = |at: &Place| {
-        known
-            .unadded()
-            .any(|store| store.at.as_ref().is_some_and(|of| of.same_line(at)))
-    };
-    let mut stores = finding.stores.iter().filter_map(|store| store.at.as_ref());
-    finding.kind != Kind::MissingSnapshot && stores.any(unadded)
-}
-
 /// What to do in which thread, where several ran before the power failed.
 fn across_threads(
     finding: &Finding,
@@ -787,7 +681,7 @@ fn printed(run: &LoggedRun) -> String {
     tail(stdout) + &tail(stderr)
 }
 
-fn internal(error: SubjectError) -> Error {
+pub(super) fn internal(error: SubjectError) -> Error {
     Error::new(ErrorKind::Internal, error)
 }
 

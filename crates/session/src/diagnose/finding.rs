@@ -13,6 +13,7 @@ use landfall_finding::{
 use landfall_model::line::LINE_BYTES;
 use landfall_model::log::Cut;
 use landfall_native::compiler::is_ours;
+use landfall_native::compiler::pmdk::library;
 use landfall_native::{Execution, HeapError, Outcome, Position, RecordKind};
 
 const SIGBUS: i32 = 7;
@@ -77,8 +78,24 @@ pub(crate) fn said_place(outcome: &Outcome, names: &ProgramNames) -> Option<Plac
     }))
 }
 
-/// Where an execution went wrong.
+/// Where an execution went wrong: the nearest place that is not inside a library.
 pub(crate) fn failing_place(execution: &Execution, names: &ProgramNames) -> Option<Place> {
+    let at = innermost_place(execution, names)?;
+    if !is_inside(&at) {
+        return Some(at);
+    }
+    let mut frames = names.frames(&execution.stack).into_iter();
+    let own = frames.find(|frame| !is_inside(frame) && !is_ours(&frame.file));
+    Some(own.unwrap_or(at))
+}
+
+/// Is a place of a library's sources?
+pub(crate) fn is_inside(at: &Place) -> bool {
+    library(&at.file).is_some() || at.file.starts_with("/usr/")
+}
+
+/// Where an execution went wrong, in whatever code.
+fn innermost_place(execution: &Execution, names: &ProgramNames) -> Option<Place> {
     let mut frames = names.frames(&execution.stack);
     frames.retain(|frame| !is_ours(&frame.file));
     if let Some(said) = said_place(&execution.outcome, names) {
@@ -145,6 +162,15 @@ pub(crate) fn finding(
     let failed = &runs.last()?.execution;
     let readings = readings(runs, failures);
     let after = failures.len();
+    let names = replayer.names(after);
+    if let Some(inside) = innermost_place(failed, names).filter(is_inside) {
+        let note = format!(
+            "it is in `{}` ({}), called from there",
+            inside.function,
+            inside.colons()
+        );
+        finding.notes.push(note);
+    }
     let notes = pointer_note(failed, &readings, runs, replayer, after);
     finding.notes.extend(notes);
     (finding.notes).extend(heap::notes(&failed.outcome, replayer.names(after)));
@@ -274,11 +300,24 @@ fn gap(runs: &[LoggedRun], story: &Overtaking, replayer: &Replayer) -> Option<Ga
         Some(RecordKind::Clflushopt) => "clflushopt",
         _ => "flush",
     };
-    let flush = event.and_then(|event| replayer.names(story.run).place(event));
+    let names = replayer.names(story.run);
+    let at = event.and_then(|event| names.place(event));
+    let stacks = !run.execution.stacks.is_empty();
+    let called_from = flush.filter(|_| stacks).and_then(|flush| {
+        let lost = names.place(run.event(story.lost?))?;
+        let stack = names.stack_at(&run.execution, flush);
+        // The nearest caller that is the program's own: what is called there is to be read as one thing.
+        let mut callers = stack.into_iter().skip(1);
+        let of_program = |frame: &Place| library(&frame.file).is_none();
+        let helper = |at: &Place| at.function != lost.function || at.file != lost.file;
+        at.as_ref().filter(|at| helper(at))?;
+        callers.find(of_program)
+    });
     Some(Gap {
         kind,
-        flush,
+        flush: at,
         instruction: instruction.to_owned(),
+        called_from,
     })
 }
 

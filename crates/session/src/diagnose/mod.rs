@@ -11,3 +11,4 @@ pub(crate) mod outcome;
 pub(crate) mod provenance;
 pub(crate) mod thread_fixes;
 pub(crate) mod transactions;
+pub(crate) mod unadded;

@@ -30,6 +30,8 @@ struct UnaddedStore {
     transaction: usize,
     /// Seen at a cut while its transaction was at work, or missed when that had ended, it tells.
     cuts: TransactionCuts,
+    /// Entries with the copy that the transaction would undo it by, which has it already.
+    late: Option<(Cut, Cut)>,
     at: Place,
 }
 
@@ -73,6 +75,24 @@ impl Transactions {
             .zip(0..run.log.end().0)
             .collect();
         let cuts = stores.cuts(&ready);
+        // What the library stores behind a mark, up to the next one or to a store of the program, is the copy to be undone.
+        let copy_behind = |mark: EventId| {
+            let (mut from, mut to) = (None, run.log.end());
+            let events = ready.events().iter().enumerate();
+            for (at, event) in events.skip(mark.0 as usize + 1) {
+                let entry = entries.get(&EventId(at as u32)).map(|entry| Cut(*entry));
+                let own = place(event.site).is_some();
+                let ends = matches!(event.action, landfall_model::event::Action::Mark(_))
+                    || event.piece().is_some() && own;
+                from = from.or(entry.filter(|_| event.piece().is_some()));
+                if let (Some(from), Some(entry), true) = (from, entry.or(from), ends) {
+                    to = entry.max(from);
+                    break;
+                }
+            }
+            (from.unwrap_or(run.log.end()), to)
+        };
+        let mut copies: HashMap<EventId, (Cut, Cut)> = HashMap::new();
         let found = stores.unadded.iter().filter_map(|of| {
             let event = ready.event(of.store);
             let piece = event.piece()?;
@@ -82,6 +102,9 @@ impl Transactions {
                 bytes: piece.bytes().len() as u64,
                 transaction: of.transaction,
                 cuts: cuts[of.transaction],
+                late: of
+                    .late
+                    .map(|mark| *copies.entry(mark).or_insert_with(|| copy_behind(mark))),
                 at: place(event.site)?.clone(),
             })
         });
@@ -95,12 +118,28 @@ impl Transactions {
         let by_entry: HashMap<Cut, (usize, TransactionCuts)> = stores
             .flat_map(|(number, group)| group.iter().map(move |s| (s.entry, (number, s.cuts))))
             .collect();
+        let groups = self.groups.iter().enumerate();
+        let mut undone: Vec<(usize, (Cut, Cut), u32)> = groups
+            .flat_map(|(number, group)| {
+                let late = group.iter().filter_map(|s| Some((s.late?, s.cuts.ended)));
+                late.map(move |(copy, ended)| (number, copy, ended))
+            })
+            .collect();
+        undone.sort_unstable();
+        undone.dedup();
         move |seen| {
             let early = seen.found.iter().filter_map(|entry| by_entry.get(entry));
             let early = early.filter(|(_, cuts)| seen.cut.0 <= cuts.at_work);
             let late = seen.missed.iter().filter_map(|entry| by_entry.get(entry));
             let late = late.filter(|(_, cuts)| seen.cut.0 >= cuts.ended);
-            let mut told: Vec<usize> = early.chain(late).map(|(group, _)| *group).collect();
+            // What it undoes was wrong by then.
+            let wrong = undone.iter().filter(|(_, (from, to), ended)| {
+                let read = |entry: &Cut| entry >= from && entry < to;
+                seen.cut.0 < *ended && seen.found.iter().any(read)
+            });
+            let wrong = wrong.map(|(group, ..)| *group);
+            let told = early.chain(late).map(|(group, _)| *group);
+            let mut told: Vec<usize> = told.chain(wrong).collect();
             told.sort_unstable();
             told.dedup();
             told
@@ -115,7 +154,7 @@ impl Transactions {
             .map(|store| store.at.clone())
             .collect();
         for group in &mut self.groups {
-            group.retain(|store| seen.contains(&store.at));
+            group.retain(|store| seen.contains(&store.at) || store.late.is_some());
         }
         self.groups.retain(|group| !group.is_empty());
     }
@@ -160,7 +199,34 @@ impl Transactions {
                 }
             }
         }
+        // Where the transaction undoes what was wrong by then, no image without the stores alone can be made: as if it had not begun.
+        for (number, group) in self.groups.iter().enumerate() {
+            let wrong = |store: &&UnaddedStore| {
+                let there = store.late.is_some_and(|(from, _)| from < failure.cut);
+                there && failure.cut.0 < store.cuts.ended
+            };
+            let Some(store) = group.iter().find(wrong) else {
+                continue;
+            };
+            let before = before(first, failure, Cut(store.cuts.begun));
+            let recovery = replayer.run(first.left(&before), 1, false, RunRole::Last)?;
+            if recovery.execution.outcome.is_ok() {
+                return Ok(Some(number));
+            }
+        }
         Ok(None)
+    }
+
+    /// Does what a failing recovery read tell of a mistake that a finding on the list is about?
+    pub(crate) fn tells_of(
+        &self,
+        seen: &SeenStores,
+        listed: impl Fn(&Place) -> bool,
+    ) -> Option<Place> {
+        let told = self.told_by()(seen);
+        let stores = told.iter().flat_map(|group| &self.groups[*group]);
+        let mut places = stores.map(|store| &store.at);
+        places.find(|at| listed(at)).cloned()
     }
 
     /// Makes a finding of any kind one about this mistake.
@@ -229,6 +295,16 @@ fn grouped(stores: Vec<UnaddedStore>) -> Vec<Vec<UnaddedStore>> {
         }
     }
     groups.into_iter().map(|(_, group)| group).collect()
+}
+
+/// The power failure at an earlier cut: lines are as old as they were, where that can be.
+fn before(run: &LoggedRun, failure: &Failure, cut: Cut) -> Failure {
+    let old = failure.old.iter().copied();
+    let old = old.filter(|&(line, version)| version < run.log.newest(line, cut));
+    Failure {
+        cut,
+        old: old.collect(),
+    }
 }
 
 /// What the power failure would have left, had the transactions answered for these stores: all of them as they were made, or those
@@ -336,7 +412,9 @@ mod tests {
             offset,
             bytes: 8,
             transaction,
+            late: None,
             cuts: TransactionCuts {
+                begun: 0,
                 at_work: 0,
                 ended: 0,
             },

@@ -236,7 +236,9 @@ pub(super) fn check<'w>(
             Ended::Well => None,
         })
         .collect();
-    failing.sort_by_cached_key(|(behaviour, _)| plainness(behaviour, &run));
+    // What hangs takes long to run again, and is mostly what others show sooner.
+    let hangs = |number: u32| failed[number as usize].outcome.is_endless();
+    failing.sort_by_cached_key(|(behaviour, number)| (hangs(*number), plainness(behaviour, &run)));
     for (behaviour, number) in failing {
         let failed = &failed[number as usize];
         bugs.after_failures(&run, behaviour, failed, &mut report)?;
