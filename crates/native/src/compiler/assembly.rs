@@ -12,7 +12,7 @@ use std::process::Command;
 
 /// What an instruction does to its operand in memory. The runtime has the same numbers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Touch {
+enum OperandTouch {
     Load = 0,
     Store = 1,
     /// Without a lock.
@@ -22,10 +22,10 @@ enum Touch {
 
 /// What comes before an instruction, and behind it.
 #[derive(Clone, PartialEq, Eq, Debug)]
-enum Announced {
+enum AnnouncedAsm {
     Nothing,
     Access {
-        touch: Touch,
+        touch: OperandTouch,
         bytes: u32,
         place: String,
     },
@@ -169,17 +169,17 @@ fn statement(text: &str, intel: bool) -> String {
         return text.to_owned();
     }
     let what = match intel || rest.contains('\\') {
-        true if rest.contains('[') || rest.contains('\\') => Announced::Unknown,
-        true => Announced::Nothing,
+        true if rest.contains('[') || rest.contains('\\') => AnnouncedAsm::Unknown,
+        true => AnnouncedAsm::Nothing,
         false => meaning(rest),
     };
     // Below the stack pointer lies what functions that call nobody keep there. Nothing here changes flags.
     let call = |name: &str| format!("leaq -128(%rsp), %rsp; call {name}; leaq 128(%rsp), %rsp");
     match what {
-        Announced::Nothing => text.to_owned(),
-        Announced::Unknown => format!("{labels}{}; {rest}", call("__lf_assembly_unknown")),
-        Announced::Fence => format!("{labels}{}; {rest}", call("__lf_assembly_fence")),
-        Announced::Access {
+        AnnouncedAsm::Nothing => text.to_owned(),
+        AnnouncedAsm::Unknown => format!("{labels}{}; {rest}", call("__lf_assembly_unknown")),
+        AnnouncedAsm::Fence => format!("{labels}{}; {rest}", call("__lf_assembly_fence")),
+        AnnouncedAsm::Access {
             touch,
             bytes,
             place,
@@ -190,14 +190,14 @@ fn statement(text: &str, intel: bool) -> String {
                  leaq 8(%rsp), %rsp; popq %rdi; leaq 128(%rsp), %rsp"
             );
             match touch {
-                Touch::Load => format!("{labels}{before}; {rest}"),
+                OperandTouch::Load => format!("{labels}{before}; {rest}"),
                 _ => format!("{labels}{before}; {rest}; {}", call("__lf_assembly_after")),
             }
         }
     }
 }
 
-fn meaning(text: &str) -> Announced {
+fn meaning(text: &str) -> AnnouncedAsm {
     let mut words = text.splitn(2, char::is_whitespace);
     let mut name = words.next().unwrap_or_default().to_lowercase();
     let mut rest = words.next().unwrap_or_default().trim();
@@ -214,10 +214,10 @@ fn meaning(text: &str) -> Announced {
             .iter()
             .any(|of| name.len() == 5 && name.starts_with(of))
     {
-        return Announced::Unknown;
+        return AnnouncedAsm::Unknown;
     }
     if name == "mfence" {
-        return Announced::Fence;
+        return AnnouncedAsm::Fence;
     }
     let operands = operands(rest);
     let jumps = name.starts_with('j') || name.starts_with("call") || name.starts_with("loop");
@@ -226,16 +226,16 @@ fn meaning(text: &str) -> Announced {
             .strip_prefix('*')
             .filter(|place| !place.starts_with('%'));
         return match place {
-            Some(place) => access(Touch::Load, Some(8), place, locked),
-            None => Announced::Nothing,
+            Some(place) => access(OperandTouch::Load, Some(8), place, locked),
+            None => AnnouncedAsm::Nothing,
         };
     }
     let Some(at) = operands.iter().position(|operand| is_memory(operand)) else {
-        return Announced::Nothing;
+        return AnnouncedAsm::Nothing;
     };
     let place = operands[at];
     if NONE.iter().any(|of| name.starts_with(of)) {
-        return Announced::Nothing;
+        return AnnouncedAsm::Nothing;
     }
     let last = at + 1 == operands.len();
     let register = operands.iter().find_map(|operand| register_bytes(operand));
@@ -249,9 +249,13 @@ fn meaning(text: &str) -> Announced {
             _ => None,
         }
     };
-    let moves = if last { Touch::Store } else { Touch::Load };
+    let moves = if last {
+        OperandTouch::Store
+    } else {
+        OperandTouch::Load
+    };
     let vector = |bytes: u32| match operands.iter().any(|operand| operand.starts_with("%y")) {
-        true => Announced::Unknown,
+        true => AnnouncedAsm::Unknown,
         false => access(moves, Some(bytes), place, locked),
     };
     match name.as_str() {
@@ -260,7 +264,7 @@ fn meaning(text: &str) -> Announced {
         "movsd" => return vector(8),
         "cmpxchg8b" | "cmpxchg16b" => {
             let bytes = if name.ends_with("16b") { 16 } else { 8 };
-            return access(Touch::Update, Some(bytes), place, locked);
+            return access(OperandTouch::Update, Some(bytes), place, locked);
         }
         _ => {}
     }
@@ -268,10 +272,10 @@ fn meaning(text: &str) -> Announced {
         return access(moves, bytes, place, locked);
     }
     if let Some(bytes) = of("xchg") {
-        return access(Touch::Locked, bytes, place, true);
+        return access(OperandTouch::Locked, bytes, place, true);
     }
     if let Some(bytes) = of("pop") {
-        return access(Touch::Store, bytes.or(Some(8)), place, locked);
+        return access(OperandTouch::Store, bytes.or(Some(8)), place, locked);
     }
     if let Some(from) = name.strip_prefix("movz").or(name.strip_prefix("movs")) {
         let bytes = match from.as_bytes().first() {
@@ -280,21 +284,21 @@ fn meaning(text: &str) -> Announced {
             Some(b'l') => Some(4),
             _ => None,
         };
-        return access(Touch::Load, bytes, place, locked);
+        return access(OperandTouch::Load, bytes, place, locked);
     }
     if name.starts_with("set") {
-        return access(Touch::Store, Some(1), place, locked);
+        return access(OperandTouch::Store, Some(1), place, locked);
     }
     if name.starts_with("cmov") {
-        return access(Touch::Load, register, place, locked);
+        return access(OperandTouch::Load, register, place, locked);
     }
     for bit in ["bts", "btr", "btc", "bt"] {
         // With a register, the bit may be anywhere behind the operand.
         if let Some(bytes) = of(bit).filter(|_| operands[0].starts_with('$')) {
             let touch = if bit == "bt" {
-                Touch::Load
+                OperandTouch::Load
             } else {
-                Touch::Update
+                OperandTouch::Update
             };
             return access(touch, bytes, place, locked);
         }
@@ -303,7 +307,11 @@ fn meaning(text: &str) -> Announced {
         if let Some(bytes) = of(base) {
             let shifts = operands.len() == 2 && operands[0] == "%cl";
             let bytes = if shifts && name == base { None } else { bytes };
-            let touch = if last { Touch::Update } else { Touch::Load };
+            let touch = if last {
+                OperandTouch::Update
+            } else {
+                OperandTouch::Load
+            };
             return access(touch, bytes, place, locked);
         }
     }
@@ -314,32 +322,32 @@ fn meaning(text: &str) -> Announced {
             } else {
                 bytes
             };
-            return access(Touch::Load, bytes, place, locked);
+            return access(OperandTouch::Load, bytes, place, locked);
         }
     }
-    Announced::Unknown
+    AnnouncedAsm::Unknown
 }
 
 /// An access, unless it is of the thread's own stack or its own variables.
-fn access(touch: Touch, bytes: Option<u32>, place: &str, locked: bool) -> Announced {
+fn access(touch: OperandTouch, bytes: Option<u32>, place: &str, locked: bool) -> AnnouncedAsm {
     let own = ["%rsp", "%esp", "%rbp", "%fs:", "%gs:"];
     if own.iter().any(|of| place.contains(of)) {
-        return match locked || touch == Touch::Locked {
-            true => Announced::Fence,
-            false => Announced::Nothing,
+        return match locked || touch == OperandTouch::Locked {
+            true => AnnouncedAsm::Fence,
+            false => AnnouncedAsm::Nothing,
         };
     }
     let touch = match touch {
-        Touch::Update if locked => Touch::Locked,
+        OperandTouch::Update if locked => OperandTouch::Locked,
         touch => touch,
     };
     match bytes {
-        Some(bytes) => Announced::Access {
+        Some(bytes) => AnnouncedAsm::Access {
             touch,
             bytes,
             place: place.to_owned(),
         },
-        None => Announced::Unknown,
+        None => AnnouncedAsm::Unknown,
     }
 }
 
@@ -397,7 +405,7 @@ mod tests {
 
     #[test]
     fn what_instructions_do_to_memory() {
-        let touched = |touch, bytes, place: &str| Announced::Access {
+        let touched = |touch, bytes, place: &str| AnnouncedAsm::Access {
             touch,
             bytes,
             place: place.to_owned(),
@@ -405,42 +413,60 @@ mod tests {
         for (text, wanted) in [
             (
                 "incl counter(%rip)",
-                touched(Touch::Update, 4, "counter(%rip)"),
+                touched(OperandTouch::Update, 4, "counter(%rip)"),
             ),
-            ("lock incl (%rdi)", touched(Touch::Locked, 4, "(%rdi)")),
+            (
+                "lock incl (%rdi)",
+                touched(OperandTouch::Locked, 4, "(%rdi)"),
+            ),
             (
                 "lock xaddl %eax, 4(%rdi)",
-                touched(Touch::Locked, 4, "4(%rdi)"),
+                touched(OperandTouch::Locked, 4, "4(%rdi)"),
             ),
-            ("xchg %eax, (%rdi)", touched(Touch::Locked, 4, "(%rdi)")),
+            (
+                "xchg %eax, (%rdi)",
+                touched(OperandTouch::Locked, 4, "(%rdi)"),
+            ),
             (
                 "movq %rax, 8(%rdi,%rsi,8)",
-                touched(Touch::Store, 8, "8(%rdi,%rsi,8)"),
+                touched(OperandTouch::Store, 8, "8(%rdi,%rsi,8)"),
             ),
-            ("mov (%rdi), %ax", touched(Touch::Load, 2, "(%rdi)")),
-            ("movzbl flag, %eax", touched(Touch::Load, 1, "flag")),
-            ("addq %rax, %rbx", Announced::Nothing),
-            ("addq (%rax), %rbx", touched(Touch::Load, 8, "(%rax)")),
-            ("cmpl $0, (%rax)", touched(Touch::Load, 4, "(%rax)")),
-            ("cmpxchg16b (%rdi)", touched(Touch::Update, 16, "(%rdi)")),
-            ("pushq (%rdi)", touched(Touch::Load, 8, "(%rdi)")),
-            ("popq (%rdi)", touched(Touch::Store, 8, "(%rdi)")),
-            ("rolq $3, (%rdi)", touched(Touch::Update, 8, "(%rdi)")),
-            ("shll %cl, (%rdi)", touched(Touch::Update, 4, "(%rdi)")),
-            ("movl 8(%rsp), %eax", Announced::Nothing),
-            ("movq %fs:0, %rax", Announced::Nothing),
-            ("lock orl $0, (%rsp)", Announced::Fence),
-            ("mfence", Announced::Fence),
-            ("rep stosb", Announced::Unknown),
-            ("btsl %eax, (%rdi)", Announced::Unknown),
-            ("vmovaps %ymm0, (%rdi)", Announced::Unknown),
-            ("leaq (%rdi), %rax", Announced::Nothing),
-            ("call other", Announced::Nothing),
+            ("mov (%rdi), %ax", touched(OperandTouch::Load, 2, "(%rdi)")),
+            ("movzbl flag, %eax", touched(OperandTouch::Load, 1, "flag")),
+            ("addq %rax, %rbx", AnnouncedAsm::Nothing),
+            (
+                "addq (%rax), %rbx",
+                touched(OperandTouch::Load, 8, "(%rax)"),
+            ),
+            ("cmpl $0, (%rax)", touched(OperandTouch::Load, 4, "(%rax)")),
+            (
+                "cmpxchg16b (%rdi)",
+                touched(OperandTouch::Update, 16, "(%rdi)"),
+            ),
+            ("pushq (%rdi)", touched(OperandTouch::Load, 8, "(%rdi)")),
+            ("popq (%rdi)", touched(OperandTouch::Store, 8, "(%rdi)")),
+            (
+                "rolq $3, (%rdi)",
+                touched(OperandTouch::Update, 8, "(%rdi)"),
+            ),
+            (
+                "shll %cl, (%rdi)",
+                touched(OperandTouch::Update, 4, "(%rdi)"),
+            ),
+            ("movl 8(%rsp), %eax", AnnouncedAsm::Nothing),
+            ("movq %fs:0, %rax", AnnouncedAsm::Nothing),
+            ("lock orl $0, (%rsp)", AnnouncedAsm::Fence),
+            ("mfence", AnnouncedAsm::Fence),
+            ("rep stosb", AnnouncedAsm::Unknown),
+            ("btsl %eax, (%rdi)", AnnouncedAsm::Unknown),
+            ("vmovaps %ymm0, (%rdi)", AnnouncedAsm::Unknown),
+            ("leaq (%rdi), %rax", AnnouncedAsm::Nothing),
+            ("call other", AnnouncedAsm::Nothing),
             (
                 "jmp *table(,%rax,8)",
-                touched(Touch::Load, 8, "table(,%rax,8)"),
+                touched(OperandTouch::Load, 8, "table(,%rax,8)"),
             ),
-            ("ret", Announced::Nothing),
+            ("ret", AnnouncedAsm::Nothing),
         ] {
             assert_eq!(meaning(text), wanted, "{text}");
         }

@@ -26,7 +26,7 @@ const VOLATILE: u32 = 1 << 3;
 
 /// Between the two announcements of one instruction; nobody else runs meanwhile.
 #[repr(C)]
-pub(crate) struct Instruction {
+pub(crate) struct AnnouncedInstruction {
     stores: Cell<bool>,
     locked: Cell<bool>,
     address: Cell<usize>,
@@ -38,7 +38,7 @@ pub(crate) struct Instruction {
     origin: Cell<Origin>,
 }
 
-impl Instruction {
+impl AnnouncedInstruction {
     fn found(&self) -> *mut u8 {
         self.found.as_ptr().cast_mut().cast()
     }
