@@ -62,7 +62,10 @@ pub(super) fn prepared(
     arguments: &[OsString],
 ) -> Option<PathBuf> {
     let mut preprocess = Command::new(clang);
-    preprocess.args(concern_the_preprocessor(arguments));
+    preprocess
+        .args(concern_the_preprocessor(arguments))
+        .args(["-D__LANDFALL__=1", "-isystem"])
+        .arg(toolbox.include());
     if let Some(directory) = directory {
         preprocess.current_dir(directory);
     }
