@@ -248,9 +248,11 @@ pub mod step {
     pub const LET_GO: u8 = 45;
     /// All that others do is tried before it and after it.
     pub const PREEMPT: u8 = 46;
+    /// Goes on after having been signalled, to look again in a loop: where another one might have been woken instead.
+    pub const WAKE_TO_LOOK: u8 = 47;
     /// A store goes into the buffer: only who takes its memory away is concerned.
-    pub const ISSUE: u8 = 47;
-    pub const NAMES: [&str; 48] = [
+    pub const ISSUE: u8 = 48;
+    pub const NAMES: [&str; 49] = [
         "begin",
         "create",
         "exit",
@@ -298,6 +300,7 @@ pub mod step {
         "hold",
         "let-go",
         "preempt",
+        "wake-to-look",
         "issue",
     ];
 }
