@@ -430,6 +430,27 @@ fn a_broadcast_multiplies_nothing() {
     }
 }
 
+/// A signal lets one of two waiters go on, whichever, also if only the other one's variable was set: then nobody goes on. Where nothing else could have
+/// been woken, who waited and who came later is one execution.
+#[test]
+fn a_wake_that_another_one_might_have_had_happens() {
+    let waits = |var| vec![Draft::WaitWhile(0, var, vec![])];
+    let signals = |all| vec![Draft::Signal(0, vec![Inside::Store(1)], all)];
+    let stuck = |shape: &[Vec<Draft>]| {
+        let program = build(shape);
+        for model in [Model::Sc, Model::Tso] {
+            agree(&program, model).expect("agrees");
+        }
+        let (found, saturated) = explore(&program, Model::Tso, Preempt::Auto);
+        let stuck = found.iter().filter(|outcome| outcome.stuck).count();
+        (stuck, saturated.counts.executions)
+    };
+    assert!(stuck(&[waits(0), waits(1), signals(false)]).0 > 0);
+    assert!(stuck(&[waits(1), waits(1), signals(false)]).0 > 0);
+    assert_eq!(stuck(&[waits(1), waits(1), signals(true)]), (0, 1));
+    assert_eq!(stuck(&[waits(1), signals(false)]), (0, 1));
+}
+
 fn section(var: u8) -> Draft {
     Draft::Section(0, vec![Inside::Add(var)])
 }
