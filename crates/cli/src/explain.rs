@@ -28,6 +28,8 @@ const PAGES: &[(&str, &str)] = pages![
     "robustness",
     "persistency-race",
     "missing-snapshot",
+    "uninitialised",
+    "volatile-pointer",
     "data-race",
     "use-after-free",
     "double-free",

@@ -94,6 +94,8 @@ fn expected(of: &str) -> [Option<&'static str>; 2] {
             "robustness",
             "persistency-race",
             "missing-snapshot",
+            "uninitialised",
+            "volatile-pointer",
             "data-race",
             "lock-misuse",
         ];

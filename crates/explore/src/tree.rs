@@ -232,10 +232,9 @@ impl RecoveryTree {
 
     /// All first reads of a run that are still there.
     pub fn path_of(&self, run: u32) -> Vec<Read> {
-        let bottom = self.runs[run as usize].bottom;
-        match bottom {
+        match self.runs.get(run as usize).map_or(GONE, |run| run.bottom) {
             GONE => Vec::new(),
-            _ => self.reads_to(self.end(self.top_of(bottom))),
+            bottom => self.reads_to(self.end(self.top_of(bottom))),
         }
     }
 

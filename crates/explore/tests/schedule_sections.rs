@@ -37,6 +37,8 @@ enum Draft {
     Arrive,
     /// Under a lock: if the variable is 0, or in any case, waits for the condition; then a section.
     Wait(u8, Option<u8>, Vec<Inside>),
+    /// Under a lock: waits for the condition while the variable is 0; then a section.
+    WaitWhile(u8, u8, Vec<Inside>),
     /// A section that ends with a signal, or a broadcast.
     Signal(u8, Vec<Inside>, bool),
     /// With two signals.
@@ -74,7 +76,8 @@ fn any_draft() -> impl Strategy<Value = Draft> {
 fn waiting(locks: u8) -> impl Strategy<Value = Draft> {
     let lock = move || 0..locks;
     prop_oneof![
-        4 => (lock(), prop::option::of(0u8..2), body(2, true)).prop_map(|(lock, looks, body)| Draft::Wait(lock, looks, body)),
+        3 => (lock(), prop::option::of(0u8..2), body(2, true)).prop_map(|(lock, looks, body)| Draft::Wait(lock, looks, body)),
+        3 => (lock(), 0u8..2, body(2, true)).prop_map(|(lock, var, body)| Draft::WaitWhile(lock, var, body)),
         3 => (lock(), body(2, true), any::<bool>()).prop_map(|(lock, body, all)| Draft::Signal(lock, body, all)),
         1 => (lock(), body(2, true)).prop_map(|(lock, body)| Draft::SignalTwice(lock, body)),
         2 => any::<bool>().prop_map(Draft::BareSignal),
@@ -253,6 +256,27 @@ fn build(shape: &[Vec<Draft>]) -> Program {
                     body.iter().for_each(|&inside| writer.write(inside));
                     writer.code.push(sync(Sync::Unlock, lock(*of)));
                 }
+                Draft::WaitWhile(of, var, body) => {
+                    let sync = |op, at| Instr::Sync(op, at);
+                    let head = writer.code.len() as u32;
+                    writer.code.push(sync(Sync::Lock, lock(*of)));
+                    writer.write(Inside::Load(*var));
+                    let to = Reg((writer.regs - 1) % 14);
+                    writer.code.extend([
+                        Instr::JumpIf {
+                            a: to.into(),
+                            cmp: Cmp::Ne,
+                            b: 0.into(),
+                            to: writer.code.len() as u32 + 5,
+                        },
+                        sync(Sync::Wait, condition),
+                        sync(Sync::Unlock, lock(*of)),
+                        sync(Sync::WakeToLook, condition),
+                        Instr::Jump(head),
+                    ]);
+                    body.iter().for_each(|&inside| writer.write(inside));
+                    writer.code.push(sync(Sync::Unlock, lock(*of)));
+                }
                 Draft::Signal(of, body, all) => {
                     writer.code.push(Instr::Sync(Sync::Lock, lock(*of)));
                     body.iter().for_each(|&inside| writer.write(inside));
@@ -315,6 +339,10 @@ fn explore_with(
         threads = threads.tell_alike();
     }
     let found = saturate(&mut threads, preempt, options, |threads, search| {
+        // The beginning of an execution only.
+        if search.trace().end == End::InVain {
+            return ControlFlow::Continue(());
+        }
         let regs = (0..program.threads.len()).map(|thread| threads.registers(thread).to_vec());
         outcomes.insert(Outcome {
             memory: plain(program, threads.memory()),
@@ -400,6 +428,27 @@ fn a_broadcast_multiplies_nothing() {
             (1 << waiters, 0)
         );
     }
+}
+
+/// A signal lets one of two waiters go on, whichever, also if only the other one's variable was set: then nobody goes on. Where nothing else could have
+/// been woken, who waited and who came later is one execution.
+#[test]
+fn a_wake_that_another_one_might_have_had_happens() {
+    let waits = |var| vec![Draft::WaitWhile(0, var, vec![])];
+    let signals = |all| vec![Draft::Signal(0, vec![Inside::Store(1)], all)];
+    let stuck = |shape: &[Vec<Draft>]| {
+        let program = build(shape);
+        for model in [Model::Sc, Model::Tso] {
+            agree(&program, model).expect("agrees");
+        }
+        let (found, saturated) = explore(&program, Model::Tso, Preempt::Auto);
+        let stuck = found.iter().filter(|outcome| outcome.stuck).count();
+        (stuck, saturated.counts.executions)
+    };
+    assert!(stuck(&[waits(0), waits(1), signals(false)]).0 > 0);
+    assert!(stuck(&[waits(1), waits(1), signals(false)]).0 > 0);
+    assert_eq!(stuck(&[waits(1), waits(1), signals(true)]), (0, 1));
+    assert_eq!(stuck(&[waits(1), signals(false)]), (0, 1));
 }
 
 fn section(var: u8) -> Draft {

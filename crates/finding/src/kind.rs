@@ -92,6 +92,8 @@ named! {
         Robustness = "robustness": "A store may reach persistent memory before an earlier one.",
         PersistencyRace = "persistency-race": "A store that the compiler may tear can be seen half-done after a power failure.",
         MissingSnapshot = "missing-snapshot": "A store inside a transaction goes to memory that was not added to it.",
+        Uninitialised = "uninitialised": "A recovery decides by bytes of persistent memory that nobody wrote.",
+        VolatilePointer = "volatile-pointer": "A recovery follows a pointer of a run that is over.",
         DataRace = "data-race": "Two threads access the same memory without order, and one writes.",
         UseAfterFree = "use-after-free": "Memory is used after it was freed.",
         DoubleFree = "double-free": "Memory is freed twice.",

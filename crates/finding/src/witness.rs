@@ -167,6 +167,9 @@ pub struct RecordedMemory {
     /// By how many bytes its blocks were moved.
     #[serde(default, skip_serializing_if = "is_nothing")]
     pub heap_offset: u16,
+    /// `malloc` if its fresh blocks held garbage, `all` if those of the persistent heap did, too.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fresh: Option<String>,
     /// The volatile heap was looked at.
     #[serde(default)]
     pub heap_checks: bool,

@@ -1,16 +1,58 @@
-//! Concrete bytes of persistent memory, by line. What is not there is zero.
+//! Concrete bytes of persistent memory, by line. What is not there is as it was when it was new: zero, or garbage.
 
 use crate::line::{Addr, LINE_BYTES, Line, LineBytes};
 use std::collections::BTreeMap;
+use std::ops::Range;
+
+/// What memory holds that nobody ever wrote to.
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
+pub struct FreshMemory {
+    /// Lines that hold garbage; all others are zero.
+    pub garbage: [Range<u64>; 2],
+    /// Each byte of it.
+    pub byte: u8,
+}
+
+impl FreshMemory {
+    fn line(&self, line: Line) -> LineBytes {
+        match self.is_garbage(line) {
+            true => [self.byte; LINE_BYTES],
+            false => [0; LINE_BYTES],
+        }
+    }
+
+    pub fn is_garbage(&self, line: Line) -> bool {
+        self.garbage.iter().any(|lines| lines.contains(&line.0))
+    }
+}
 
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub struct Image {
     lines: BTreeMap<Line, LineBytes>,
+    fresh: FreshMemory,
 }
 
 impl Image {
+    /// Memory that nobody wrote to.
+    pub fn new(fresh: FreshMemory) -> Image {
+        Image {
+            lines: BTreeMap::new(),
+            fresh,
+        }
+    }
+
+    /// What it was before anybody wrote to it.
+    pub fn untouched(&self) -> Image {
+        Image::new(self.fresh.clone())
+    }
+
+    pub fn fresh(&self) -> &FreshMemory {
+        &self.fresh
+    }
+
     pub fn line(&self, line: Line) -> LineBytes {
-        self.lines.get(&line).copied().unwrap_or([0; LINE_BYTES])
+        let known = self.lines.get(&line).copied();
+        known.unwrap_or_else(|| self.fresh.line(line))
     }
 
     /// Those that are not all zero.
@@ -19,7 +61,7 @@ impl Image {
     }
 
     pub fn set_line(&mut self, line: Line, bytes: LineBytes) {
-        if bytes == [0; LINE_BYTES] {
+        if bytes == self.fresh.line(line) {
             self.lines.remove(&line);
         } else {
             self.lines.insert(line, bytes);

@@ -31,6 +31,7 @@ pub(crate) fn prepare(program: &Program) -> Result<SharedMapping, SubjectError> 
         if program.heap == HeapChecks::On {
             control.options |= option::HEAP;
         }
+        control.options |= program.fresh.options();
         if program.sv_comp {
             control.options |= option::SV_COMP;
         }

@@ -39,6 +39,7 @@ mod skim;
 mod spawn;
 mod subject;
 mod symbols;
+mod volatile;
 mod workers;
 
 pub use child::run_below;
@@ -62,7 +63,7 @@ pub use kernel::{KernelFeature, kernel_features};
 pub use landfall_vocab::record::{Origin, Record, RecordKind};
 pub use lock::{Lock, try_lock};
 pub use parts::{part_of_memory, persistent_offset};
-pub use program::{HeapChecks, MallocMetadata, Program};
+pub use program::{FreshBlocks, HeapChecks, MallocMetadata, Program};
 pub use said::{Saying, SayingKind, sayings};
 pub use schedule::{
     Cut, EverySchedule, FailedSchedule, Model, NamedBlock, Naming, NativeThreads, Sealing,
@@ -72,3 +73,4 @@ pub use server::Server;
 pub use sites::{Position, Sites};
 pub use subject::{Budget, MistakesOf, NativeSubject, Notice};
 pub use symbols::{Symbols, type_name};
+pub use volatile::volatile;

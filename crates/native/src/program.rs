@@ -4,6 +4,9 @@ use crate::input::Input;
 use crate::inputs::InputsTold;
 use crate::job::Isolation;
 use crate::rewrite::TrappedPlaces;
+use landfall_model::image::FreshMemory;
+use landfall_vocab::shared::option;
+use landfall_vocab::window;
 use std::ffi::OsString;
 use std::path::PathBuf;
 
@@ -41,6 +44,8 @@ pub struct Program {
     pub pm_heap: Option<MallocMetadata>,
     /// Bytes by which every block of the persistent heap is moved, a multiple of 16: other things share a cache line then.
     pub heap_offset: u16,
+    /// What fresh blocks hold.
+    pub fresh: FreshBlocks,
     /// Are accesses to the volatile heap looked at?
     pub heap: HeapChecks,
     /// As in SV-COMP: what calls `abort` assumes, and any exit code is as good as 0.
@@ -53,6 +58,51 @@ pub struct Program {
     pub isolation: Isolation,
     /// Code of libraries that its runs were trapped at.
     pub(crate) trapped: TrappedPlaces,
+}
+
+/// What blocks of persistent memory hold that were never used before.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum FreshBlocks {
+    #[default]
+    Zero,
+    /// What `malloc` gives is garbage: it promises nothing.
+    GarbageOfMalloc,
+    /// What `lf_alloc` gives, too.
+    Garbage,
+}
+
+impl FreshBlocks {
+    pub(crate) fn options(self) -> u64 {
+        match self {
+            FreshBlocks::Zero => 0,
+            FreshBlocks::GarbageOfMalloc => option::FRESH_MALLOC,
+            FreshBlocks::Garbage => option::FRESH_MALLOC | option::FRESH_HEAP,
+        }
+    }
+
+    /// As images have it.
+    pub(crate) fn memory(self) -> FreshMemory {
+        let lines = |from: u64, to: u64| from / window::LINE..to / window::LINE;
+        let area = |given: bool, from: u64, to: u64| match given {
+            true => lines(from, to),
+            false => 0..0,
+        };
+        FreshMemory {
+            garbage: [
+                area(
+                    self != FreshBlocks::Zero,
+                    window::MALLOC_BLOCKS,
+                    window::MALLOC.end(),
+                ),
+                area(
+                    self == FreshBlocks::Garbage,
+                    window::HEAP_BLOCKS,
+                    window::HEAP.end(),
+                ),
+            ],
+            byte: window::GARBAGE,
+        }
+    }
 }
 
 /// Variables a program may need to start at all; everything else would make runs differ between users.
@@ -73,6 +123,7 @@ impl Program {
             pools: None,
             pm_heap: None,
             heap_offset: 0,
+            fresh: FreshBlocks::default(),
             heap: HeapChecks::default(),
             sv_comp: false,
             inputs: InputsTold::default(),

@@ -27,6 +27,7 @@ mod turns;
 mod types;
 mod verifier;
 mod vocabulary;
+mod waits;
 mod warnings;
 mod weaver;
 mod x86;

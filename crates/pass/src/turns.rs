@@ -8,6 +8,7 @@ use crate::accesses::Shape;
 use crate::budget::successors;
 use crate::escape::is_harmless_intrinsic;
 use crate::ir::{Block, Value, split_rare};
+use crate::waits;
 use crate::weaver::Weaver;
 use llvm_sys::{LLVMIntPredicate, LLVMOpcode};
 use std::collections::{HashMap, HashSet};
@@ -19,14 +20,14 @@ const ACTIVATION: u64 = 8;
 
 /// A place that is jumped back to.
 pub(crate) struct LoopHead {
-    at: Value,
-    kept: Vec<Kept>,
+    pub(crate) at: Value,
+    pub(crate) kept: Vec<Kept>,
     bytes: u64,
 }
 
 /// Something that a function keeps.
 #[derive(Clone, Copy)]
-enum Kept {
+pub(crate) enum Kept {
     /// A local variable, of so many bytes.
     Variable(Value, u64),
     Register(Value, u64),
@@ -193,8 +194,10 @@ impl Weaver<'_> {
         Some(kept)
     }
 
-    /// `if (several threads run) __lf_turn(number, kept, bytes)` at each head; where the function begins, it is a new activation.
+    /// `if (several threads run) __lf_turn(number, kept, bytes)` at each head; where the function begins, it is a new activation. The same
+    /// before calls that wait and then come to a head.
     pub(crate) fn announce_turns(&mut self, heads: &[LoopHead]) {
+        let waits = waits::looping(self.function, heads);
         let Some(most) = heads.iter().map(|head| head.bytes).max() else {
             return;
         };
@@ -206,47 +209,66 @@ impl Weaver<'_> {
         let entry = self.function.entry_point();
         self.emit.before(entry, entry);
         self.emit.store(self.emit.u64(0), room);
-        let (number, void) = (self.emit.int(64), self.emit.void());
+        for wait in &waits {
+            let (number, bytes) = (wait.head, heads[wait.head].bytes);
+            self.announce("__lf_waits", wait.call, (room, &wait.kept), (number, bytes));
+        }
         for (index, head) in heads.iter().enumerate() {
-            let at = head.at;
-            let site = self.sites.of(at);
-            self.emit.before(at, at);
-            let window = self.emit.runtime_variable(c"__lf_window", number);
-            let watched = self.emit.compare(
-                LLVMIntPredicate::LLVMIntEQ,
-                self.emit.load(number, window),
-                self.emit.u64(u64::MAX),
+            self.announce(
+                "__lf_turn",
+                head.at,
+                (room, &head.kept),
+                (index, head.bytes),
             );
-            let rare = split_rare(at, watched);
-            self.emit.before(rare, at);
-            let mut offset = ACTIVATION;
-            for kept in &head.kept {
-                let to = self.emit.offset(byte, room, self.emit.u64(offset));
-                match *kept {
-                    Kept::Register(value, _) => {
-                        let store = self.emit.store(value, to);
+        }
+    }
+
+    /// One of them.
+    fn announce(
+        &mut self,
+        hook: &str,
+        at: Value,
+        (room, kept): (Value, &[Kept]),
+        (index, bytes): (usize, u64),
+    ) {
+        let (byte, number, void) = (self.emit.int(8), self.emit.int(64), self.emit.void());
+        let site = self.sites.of(at);
+        self.emit.before(at, at);
+        let window = self.emit.runtime_variable(c"__lf_window", number);
+        let watched = self.emit.compare(
+            LLVMIntPredicate::LLVMIntEQ,
+            self.emit.load(number, window),
+            self.emit.u64(u64::MAX),
+        );
+        let rare = split_rare(at, watched);
+        self.emit.before(rare, at);
+        let mut offset = ACTIVATION;
+        for kept in kept {
+            let to = self.emit.offset(byte, room, self.emit.u64(offset));
+            match *kept {
+                Kept::Register(value, _) => {
+                    let store = self.emit.store(value, to);
+                    self.emit.as_unaligned(store, false);
+                }
+                Kept::Variable(variable, bytes) => {
+                    let ty = variable.allocated_type();
+                    if matches!(Shape::of(self.emit, ty), Some(Shape::Register(_))) {
+                        let store = self.emit.store(self.emit.load(ty, variable), to);
                         self.emit.as_unaligned(store, false);
-                    }
-                    Kept::Variable(variable, bytes) => {
-                        let ty = variable.allocated_type();
-                        if matches!(Shape::of(self.emit, ty), Some(Shape::Register(_))) {
-                            let store = self.emit.store(self.emit.load(ty, variable), to);
-                            self.emit.as_unaligned(store, false);
-                        } else {
-                            self.emit.memcpy(to, variable, self.emit.u64(bytes));
-                        }
+                    } else {
+                        self.emit.memcpy(to, variable, self.emit.u64(bytes));
                     }
                 }
-                offset += kept.bytes();
             }
-            let arguments = [
-                site,
-                self.emit.u64(index as u64 + 1),
-                room,
-                self.emit.u64(head.bytes),
-            ];
-            self.emit.hook("__lf_turn", void, &arguments);
+            offset += kept.bytes();
         }
+        let arguments = [
+            site,
+            self.emit.u64(index as u64 + 1),
+            room,
+            self.emit.u64(bytes),
+        ];
+        self.emit.hook(hook, void, &arguments);
     }
 }
 

@@ -38,8 +38,8 @@ pub use landfall_native::watch_interrupts;
 pub use litmus_file::read_litmus;
 pub use observer::{Observer, Progress};
 pub use options::{
-    Cancel, CheckKind, MemoryModel, Options, PreemptAt, PreemptIn, RaceOrder, ScheduleOrder, Stdin,
-    Target,
+    Cancel, CheckKind, MemoryModel, Options, PmFill, PreemptAt, PreemptIn, RaceOrder,
+    ScheduleOrder, Stdin, Target,
 };
 pub use outputs::{Texts, json, texts};
 pub use prove::{Answers, ProofRound, Property, PropertyAnswer, ProveOptions, prove};

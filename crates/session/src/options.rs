@@ -8,7 +8,7 @@ use landfall_explore::schedule::saturate::Preempt;
 use landfall_explore::schedule::seal::Directive;
 use landfall_finding::{Allowed, RaceEffect, Severity};
 use landfall_model::order::Platform;
-use landfall_native::{Atomics, Budget, Deadline, Input, Model, Moment, Policy};
+use landfall_native::{Atomics, Budget, Deadline, FreshBlocks, Input, Model, Moment, Policy};
 use serde::{Deserialize, Serialize};
 use std::ffi::OsString;
 use std::num::NonZeroUsize;
@@ -94,6 +94,8 @@ pub struct Options {
     pub pmdk: bool,
     /// malloc is persistent memory.
     pub pm_heap: bool,
+    /// What blocks hold that were never used before; otherwise garbage, where they come from malloc.
+    pub pm_fill: Option<PmFill>,
     /// By how many bytes every block of the persistent heap is moved, a multiple of 16.
     pub heap_offset: u16,
     /// What runs after a power failure: a program and its arguments, or a source. Otherwise the same command again.
@@ -198,6 +200,7 @@ impl Default for Options {
             pm_init: None,
             pmdk: false,
             pm_heap: false,
+            pm_fill: None,
             heap_offset: 0,
             recover: None,
             failures: 1,
@@ -388,6 +391,18 @@ impl CheckKind {
     }
 }
 
+/// What blocks of the persistent heap hold that were never used before.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum PmFill {
+    /// Nothing but zeros.
+    Zero,
+    /// Garbage, from `lf_alloc` as well.
+    Garbage,
+    /// First garbage, then zeros.
+    Both,
+}
+
 /// How stores reach memory.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -556,6 +571,16 @@ impl Options {
             tear: self.tear,
             checksums: !self.no_checksum_assumption,
             ..SearchOptions::default()
+        }
+    }
+
+    /// What fresh blocks hold, in one search after the other.
+    pub(crate) fn fresh_blocks(&self) -> &'static [FreshBlocks] {
+        match self.pm_fill {
+            None if self.pm_heap => &[FreshBlocks::GarbageOfMalloc],
+            None | Some(PmFill::Zero) => &[FreshBlocks::Zero],
+            Some(PmFill::Garbage) => &[FreshBlocks::Garbage],
+            Some(PmFill::Both) => &[FreshBlocks::Garbage, FreshBlocks::Zero],
         }
     }
 

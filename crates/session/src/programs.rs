@@ -359,7 +359,7 @@ impl Replayer {
 
 /// What a server's runs start from.
 pub(crate) fn base_of(server: &Server) -> Image {
-    let mut base = Image::default();
+    let mut base = Image::new(server.fresh());
     for image in server.base() {
         for line in &image.lines {
             base.set_line(Line(line.offset / LINE_BYTES as u64), line.bytes);

@@ -162,6 +162,7 @@ impl Setup<'_> {
         let with_memory = |mut program: Program| {
             program.pm_heap = options.pm_heap.then_some(MallocMetadata::Modelled);
             program.heap_offset = options.heap_offset;
+            program.fresh = options.fresh_blocks()[0];
             program.sv_comp = options.sv_comp;
             if options.checks(CheckKind::Heap) {
                 program.heap = HeapChecks::On;

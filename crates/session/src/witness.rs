@@ -10,6 +10,7 @@ use landfall_model::image::Image;
 use landfall_model::line::{LINE_BYTES, Line};
 use landfall_model::log::{Cut, Version};
 use landfall_model::order::Platform;
+use landfall_native::FreshBlocks;
 use landfall_native::compiler::{self, Language};
 use landfall_native::{
     ANY_CALL, HeapChecks, Input, InputValue, Job, KnownSignals, MallocMetadata, Program, StopAt,
@@ -217,6 +218,14 @@ pub(crate) fn programs(witness: &Witness, here: &Path) -> anyhow::Result<Program
         program.stdin.clone_from(&input);
         program.pm_heap = memory.heap.then_some(MallocMetadata::Modelled);
         program.heap_offset = memory.heap_offset;
+        program.fresh = match memory.fresh.as_deref() {
+            None => FreshBlocks::Zero,
+            Some("malloc") => FreshBlocks::GarbageOfMalloc,
+            Some("all") => FreshBlocks::Garbage,
+            Some(other) => {
+                bail!("the witness says that fresh blocks hold `{other}`; malloc or all")
+            }
+        };
         program.sv_comp = witness.sv_comp;
         if memory.heap_checks {
             program.heap = HeapChecks::On;
@@ -301,9 +310,18 @@ pub(crate) fn image_lines(image: &Image, base: &Image) -> Vec<ImageLine> {
         .collect()
 }
 
+/// Which fresh blocks hold garbage, as a word.
+pub(crate) fn recorded_fresh(fresh: FreshBlocks) -> Option<String> {
+    match fresh {
+        FreshBlocks::Zero => None,
+        FreshBlocks::GarbageOfMalloc => Some("malloc".to_owned()),
+        FreshBlocks::Garbage => Some("all".to_owned()),
+    }
+}
+
 /// A digest of an image, to notice that it is not the same any more.
 pub(crate) fn digest(image: &Image) -> String {
-    let nothing = Image::default();
+    let nothing = image.untouched();
     let mut digest = Digest::default();
     for (line, bytes) in image.delta(&nothing) {
         digest.add(&line.0.to_le_bytes());

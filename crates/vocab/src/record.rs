@@ -248,7 +248,9 @@ pub mod step {
     pub const LET_GO: u8 = 45;
     /// All that others do is tried before it and after it.
     pub const PREEMPT: u8 = 46;
-    pub const NAMES: [&str; 47] = [
+    /// Goes on after having been signalled, to look again in a loop: where another one might have been woken instead.
+    pub const WAKE_TO_LOOK: u8 = 47;
+    pub const NAMES: [&str; 48] = [
         "begin",
         "create",
         "exit",
@@ -296,6 +298,7 @@ pub mod step {
         "hold",
         "let-go",
         "preempt",
+        "wake-to-look",
     ];
 }
 

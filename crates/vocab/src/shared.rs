@@ -96,6 +96,9 @@ pub mod option {
     pub const HEAP: u64 = 4;
     /// As in SV-COMP: what calls `abort` assumes, and any exit code is as good as 0.
     pub const SV_COMP: u64 = 8;
+    /// Fresh blocks of `malloc` hold garbage; those of the persistent heap.
+    pub const FRESH_MALLOC: u64 = 16;
+    pub const FRESH_HEAP: u64 = 32;
 }
 
 /// How the heap was misused.

@@ -1,5 +1,7 @@
 //! The one address window that holds all persistent memory, so that "is it persistent?" is a subtract and a compare.
 
+use core::ops::Range;
+
 /// First address of the window.
 pub const BASE: u64 = 0x1000_0000_0000;
 /// Length of the window in bytes.
@@ -41,6 +43,18 @@ pub const MALLOC: Area = Area {
     start: 24 * GIB,
     len: 8 * GIB,
 };
+/// Where blocks of the persistent heap begin, and those of `malloc`: behind the words that say which are free. A multiple of a line.
+pub const HEAP_BLOCKS: u64 = HEAP.start + 64 + 192 * 8 + 256 * 8;
+pub const MALLOC_BLOCKS: u64 = MALLOC.start + 64 + 192 * 8;
+/// What fresh blocks hold where that is garbage: as an address it is none.
+pub const GARBAGE: u8 = 0xa5;
+/// Where runs have what goes with them: the heap that is not persistent, stacks, and (wherever the kernel puts them) code and variables.
+pub const VOLATILE_HEAP: Range<u64> = 0x2000_0000_0000..0x2100_0000_0000;
+pub const VOLATILE_STACKS: Range<u64> = 0x2200_0000_0000..0x22c0_0000_0000;
+pub const CODE: [Range<u64>; 2] = [
+    0x5500_0000_0000..0x5700_0000_0000,
+    0x7000_0000_0000..0x8000_0000_0000,
+];
 /// Mapped files, one slot of [`FILE_SLOT`] bytes each.
 pub const FILES: Area = Area {
     start: 32 * GIB,

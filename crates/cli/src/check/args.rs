@@ -4,7 +4,7 @@ use super::sealing::Directives;
 use crate::args::{Colour, Format, PlatformArg};
 use landfall::finding::{Allowed, RaceEffect, Severity};
 use landfall::{
-    CheckKind, MemoryModel, Options, PreemptAt, RaceOrder, ScheduleOrder, Stdin, Target,
+    CheckKind, MemoryModel, Options, PmFill, PreemptAt, RaceOrder, ScheduleOrder, Stdin, Target,
 };
 use std::ffi::OsString;
 use std::num::NonZeroUsize;
@@ -83,6 +83,16 @@ pub(crate) struct CheckArgs {
     /// malloc is persistent memory
     #[arg(long, help_heading = "Persistent memory")]
     pub(crate) pm_heap: bool,
+
+    /// What blocks hold that were never used before: zero, garbage (lf_alloc, malloc), or one after the other [default: garbage
+    /// from malloc, zero from lf_alloc]
+    #[arg(
+        long,
+        value_enum,
+        value_name = "WHAT",
+        help_heading = "Persistent memory"
+    )]
+    pub(crate) pm_fill: Option<PmFillArg>,
 
     /// Move every block of the persistent heap (lf_alloc, --pm-heap) by so many bytes, a multiple of 16: other things share a cache
     /// line then
@@ -287,6 +297,23 @@ pub(crate) enum CheckArg {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, clap::ValueEnum)]
+pub(crate) enum PmFillArg {
+    Zero,
+    Garbage,
+    Both,
+}
+
+impl From<PmFillArg> for PmFill {
+    fn from(asked: PmFillArg) -> PmFill {
+        match asked {
+            PmFillArg::Zero => PmFill::Zero,
+            PmFillArg::Garbage => PmFill::Garbage,
+            PmFillArg::Both => PmFill::Both,
+        }
+    }
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug, clap::ValueEnum)]
 pub(crate) enum ModelArg {
     Tso,
     Sc,
@@ -454,6 +481,7 @@ impl CheckArgs {
             pm_init: self.pm_init.clone(),
             pmdk: self.pmdk,
             pm_heap: self.pm_heap,
+            pm_fill: self.pm_fill.map(Into::into),
             heap_offset: self.heap_offset,
             recover: self.recover.clone(),
             failures: self.failures,

@@ -197,6 +197,7 @@ fn stores(out: &mut String, finding: &Finding, sources: &mut SourceTexts) {
             Tone::Bad,
             "this store had not reached persistent memory when the power failed",
         ),
+        (None, _) if matches!(finding.kind, Kind::Uninitialised | Kind::VolatilePointer) => {}
         (None, _) if finding.failures == 1 && finding.crash_at.is_none() => {
             let _ = writeln!(
                 out,

@@ -364,8 +364,8 @@ fn read(run: &Value, seen: &mut Seen) {
             Some("exit") => {}
             // Judged, not failed.
             Some(
-                "robustness" | "persistency-race" | "missing-snapshot" | "data-race"
-                | "redundant-flush" | "redundant-fence",
+                "robustness" | "persistency-race" | "missing-snapshot" | "uninitialised"
+                | "volatile-pointer" | "data-race" | "redundant-flush" | "redundant-fence",
             ) => continue,
             _ => seen.strange.extend(messages.iter().cloned()),
         }

@@ -300,7 +300,7 @@ pub fn explain(trace: &Trace, order: Order) -> Option<StuckThread> {
                         semaphore: step.object,
                         last: by,
                     },
-                    (Act::Sync(Op::Wake), _) => Reason::Signal {
+                    (Act::Sync(Op::Wake | Op::WakeToLook), _) => Reason::Signal {
                         condition: step.object,
                         last: last_signal(trace, step.object)
                             .map(|step| order.thread(step.process) as Process),

@@ -105,7 +105,7 @@ pub fn piece(step: &Step, line: Line) -> Option<Piece> {
 impl Power {
     /// Persistent memory as every schedule finds it.
     pub fn new(base: Image, platform: Platform) -> Power {
-        let empty = Image::default();
+        let empty = base.untouched();
         let untold = base.delta(&empty).map(|(line, _)| line).collect();
         Power {
             untold,

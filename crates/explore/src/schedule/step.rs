@@ -76,6 +76,8 @@ pub enum Until {
     Clear(u64),
     /// Some of these bits are: a semaphore is not 0, a signal has reached the thread.
     Any(u64),
+    /// Some of these bits are, and not everybody whom a signal reached may go on ([`Op::WakeToLook`]).
+    Contested(u64),
     /// Something that the thread read in its last turn of a loop has changed since: [`Step::more`]. Only of what waits still: a turn
     /// that was in vain is no part of an execution, or its end.
     Changed,
@@ -88,6 +90,7 @@ impl Until {
             Until::Now | Until::Changed => true,
             Until::Clear(bits) => value & bits == 0,
             Until::Any(bits) => value & bits != 0,
+            Until::Contested(bits) => value & bits != 0 && sync::is_contested(value),
         }
     }
 }
@@ -190,6 +193,15 @@ impl Step {
         expect: 0,
         site: 0,
     };
+
+    /// Waits for a condition in a loop, was reached, and would only look again: the execution in which it looks then, and has not waited,
+    /// shows what follows.
+    pub fn would_look(&self) -> bool {
+        match self.until {
+            Until::Contested(bits) => self.found & bits != 0 && !self.until.admits(self.found),
+            _ => false,
+        }
+    }
 
     /// Does it arrive at a barrier?
     #[inline]

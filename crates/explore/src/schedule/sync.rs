@@ -78,6 +78,8 @@ pub enum Op {
     Wait,
     /// Leaves it when reached.
     Wake,
+    /// Leaves it when reached, to look again in a loop that came to nothing: only where another one might have been woken instead.
+    WakeToLook,
     /// Leaves it in any case.
     TimedWake,
     Signal,
@@ -125,6 +127,7 @@ impl Op {
             Op::LockShared => Until::Clear(!READERS),
             Op::Take | Op::AwaitSignal => Until::Any(ALL),
             Op::Wake => Until::Any(1 << (thread + MOST_WAITERS)),
+            Op::WakeToLook => Until::Contested(1 << (thread + MOST_WAITERS)),
             Op::Once => Until::Clear(1),
             _ => Until::Now,
         }
@@ -134,7 +137,7 @@ impl Op {
     /// bit, which the executor gives it for the whole search; for others it is the thread's own.
     pub fn most_members(self) -> Option<usize> {
         match self {
-            Op::Wait | Op::Wake | Op::TimedWake => Some(MOST_WAITERS),
+            Op::Wait | Op::Wake | Op::WakeToLook | Op::TimedWake => Some(MOST_WAITERS),
             Op::LockShared | Op::TryLockShared | Op::UnlockShared => Some(MOST_READERS),
             _ => None,
         }
@@ -144,7 +147,7 @@ impl Op {
     pub(super) fn member(self, step: &Step) -> usize {
         let of = |bits: u64| (bits.trailing_zeros() as usize) % MOST_WAITERS;
         match (self, step.until) {
-            (Op::Wake, Until::Any(bits)) => of(bits),
+            (Op::Wake, Until::Any(bits)) | (Op::WakeToLook, Until::Contested(bits)) => of(bits),
             (Op::Wait | Op::TimedWake, _) if step.mask != ALL => of(step.mask),
             (Op::LockShared | Op::UnlockShared, _) => step.mask.trailing_zeros() as usize,
             _ => step.process.into(),
@@ -194,9 +197,9 @@ impl Op {
             Op::TryLockShared if self.succeeds(thread, found) => (Access::Write, 1 << thread),
             Op::TryLockShared => (Access::Read, !READERS),
             Op::Wait => (Access::Write, waiter(thread)),
-            Op::Wake | Op::TimedWake => {
-                let contended = reached(thread, found) && found >> LACKING != 0;
-                let mask = if contended { ALL } else { waiter(thread) };
+            Op::Wake | Op::WakeToLook | Op::TimedWake => {
+                let contested = reached(thread, found) && is_contested(found);
+                let mask = if contested { ALL } else { waiter(thread) };
                 (Access::Write, mask)
             }
             Op::TryLock
@@ -219,7 +222,9 @@ impl Op {
     pub fn mask_of(self, mask: u64, from: usize, to: usize) -> u64 {
         match self {
             Op::LockShared | Op::UnlockShared | Op::TryLockShared if mask == 1 << from => 1 << to,
-            Op::Wait | Op::Wake | Op::TimedWake if mask == waiter(from) => waiter(to),
+            Op::Wait | Op::Wake | Op::WakeToLook | Op::TimedWake if mask == waiter(from) => {
+                waiter(to)
+            }
             _ => mask,
         }
     }
@@ -240,7 +245,7 @@ impl Op {
             Op::Take | Op::TryTake | Op::Deliver | Op::AwaitSignal => found.saturating_sub(1),
             Op::Give | Op::Arrive => found.saturating_add(1),
             Op::Wait => found | 1 << thread,
-            Op::Wake | Op::TimedWake => leave(thread, found),
+            Op::Wake | Op::WakeToLook | Op::TimedWake => leave(thread, found),
             Op::Signal => reach(found, 1),
             Op::Broadcast => reach(found, u32::MAX),
             Op::Once | Op::Pass => 1,
@@ -260,6 +265,11 @@ pub(super) fn changed_by_section(found: u64, left: u64) -> u64 {
         true => entered | entered << MOST_WAITERS,
         false => ALL,
     }
+}
+
+/// May some of those who were reached not go on?
+pub(super) fn is_contested(found: u64) -> bool {
+    found >> LACKING != 0
 }
 
 /// How many of those reached may go on.

@@ -11,7 +11,6 @@ use landfall_explore::schedule::saturate::{Preempt, saturate};
 use landfall_explore::schedule::{End, Options, Process, ThreadsError};
 use landfall_explore::subject::{self, Ended, FirstRead, Read, RunDetail, Subject, SubjectError};
 use landfall_finding::Limit;
-use landfall_model::image::Image;
 use landfall_model::line::{Addr, Line};
 use landfall_vocab::record::{Record, RecordKind};
 use std::collections::HashMap;
@@ -237,7 +236,7 @@ impl Subject for EverySchedule<'_> {
 
 /// All lines that a run finds, whatever the server's base is.
 fn image(job: &subject::Job<'_>) -> job::Image {
-    let nothing = Image::default();
+    let nothing = job.image.untouched();
     let changed = |line: &Line| job.overrides.iter().any(|(other, _)| other == line);
     let lines = job.image.delta(&nothing).filter(|(line, _)| !changed(line));
     let lines = lines.chain(job.overrides.iter().copied());

@@ -18,6 +18,7 @@ use crate::sites::Sites;
 use crate::symbols::Symbols;
 pub(crate) use exchange::header;
 use exchange::{KeepTrace, Waited};
+use landfall_model::image::FreshMemory;
 use landfall_vocab::shared::{End, InputKind, SLOTS, isolation, job};
 use std::collections::VecDeque;
 use std::ops::ControlFlow;
@@ -279,6 +280,11 @@ impl Server {
     /// What was made part of the base so far; after a start, the pool files that were found.
     pub fn base(&self) -> &[Image] {
         &self.base
+    }
+
+    /// What memory holds that nobody wrote to.
+    pub fn fresh(&self) -> FreshMemory {
+        self.program.fresh.memory()
     }
 
     /// Makes an image part of what later images are deltas of.

@@ -230,5 +230,9 @@ void __lf_turn(const struct lf_site *site, uint64_t number, uint64_t *kept, uint
   (void)number, (void)kept, (void)bytes;
   print("turn %s\n", at(site));
 }
+void __lf_waits(const struct lf_site *site, uint64_t number, uint64_t *kept, uint64_t bytes) {
+  (void)number, (void)kept, (void)bytes;
+  print("waits %s\n", at(site));
+}
 void __lf_number(const void *address) { (void)address; print("number\n"); }
 uint64_t __lf_random(void) { print("random\n"); return 0x1122334455667788; }

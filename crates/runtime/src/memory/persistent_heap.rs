@@ -33,8 +33,9 @@ const ROOTS_AT: u64 = FREE + CLASSES as u64 * 8;
 
 fn heap() -> Layout {
     let words = window::HEAP.start;
-    let used = (ROOTS_AT + ROOTS * 8).div_ceil(64) * 64;
-    let first_block = window::HEAP.start + used + server().heap_offset.get();
+    const USED: u64 = (ROOTS_AT + ROOTS * 8).div_ceil(64) * 64;
+    const { assert!(USED == window::HEAP_BLOCKS - window::HEAP.start) };
+    let first_block = window::HEAP_BLOCKS + server().heap_offset.get();
     Layout {
         area: window::HEAP,
         words,
@@ -50,11 +51,9 @@ fn malloc_heap() -> Layout {
     } else {
         window::MALLOC.start
     };
-    let used = if durable {
-        64
-    } else {
-        (FREE + CLASSES as u64 * 8).div_ceil(64) * 64
-    };
+    const USED: u64 = (FREE + CLASSES as u64 * 8).div_ceil(64) * 64;
+    const { assert!(USED == window::MALLOC_BLOCKS - window::MALLOC.start) };
+    let used = if durable { 64 } else { USED };
     Layout {
         area: window::MALLOC,
         words,

@@ -9,7 +9,7 @@ use crate::syscalls::dispatch;
 use crate::syscalls::signals;
 use crate::syscalls::sys;
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release, SeqCst};
-use landfall_vocab::shared::{SLOTS, SlotHeader, isolation, job, slot_state};
+use landfall_vocab::shared::{SLOTS, SlotHeader, isolation, job, option, slot_state};
 use landfall_vocab::window;
 
 /// The base: what persistent memory holds where a run's image says nothing.
@@ -196,8 +196,38 @@ unsafe fn start_child(slot: *mut SlotHeader, parent: isize) {
 unsafe fn apply(offset: u64, line: *const u8) {
     // SAFETY: what the caller promises.
     unsafe {
+        let given = (GIVEN_PAGES + offset as usize / PAGE) as *mut u8;
+        if *given == 0 {
+            let page = offset & !(PAGE as u64 - 1);
+            fresh_page(page, (GIVEN as u64 + page) as *mut u8);
+            *given = 1;
+        }
         bytes::copy((GIVEN as u64 + offset) as *mut u8, line, 64);
-        *((GIVEN_PAGES + offset as usize / PAGE) as *mut u8) = 1;
+    }
+}
+
+/// Where blocks of a page begin that hold garbage as long as nobody wrote to them.
+fn garbage_from(start: u64) -> Option<u64> {
+    let options = server().options.get();
+    let from = if window::MALLOC.contains(start) && options & option::FRESH_MALLOC != 0 {
+        window::MALLOC_BLOCKS
+    } else if window::HEAP.contains(start) && options & option::FRESH_HEAP != 0 {
+        window::HEAP_BLOCKS
+    } else {
+        return None;
+    };
+    (from < start + PAGE as u64).then_some(from.max(start))
+}
+
+/// A page of zeros, as nobody wrote to it.
+///
+/// # Safety
+/// `to` has room for a page.
+unsafe fn fresh_page(start: u64, to: *mut u8) {
+    if let Some(from) = garbage_from(start) {
+        let skipped = (from - start) as usize;
+        // SAFETY: what the caller promises.
+        unsafe { bytes::fill(to.add(skipped), window::GARBAGE, PAGE - skipped) };
     }
 }
 
@@ -207,7 +237,7 @@ pub(crate) fn is_given(start: u64) -> bool {
     unsafe {
         let mut given = *((GIVEN_PAGES + start as usize / PAGE) as *const u8) != 0;
         image_lines_of(start, |_, _| given = true);
-        given
+        given || garbage_from(start).is_some()
     }
 }
 
@@ -224,8 +254,11 @@ pub(crate) unsafe fn given_page(start: u64, to: *mut u8) {
                 (GIVEN as u64 + start) as *const u64,
                 PAGE / 8,
             );
-        } else if server().in_place.get() {
-            bytes::fill(to, 0, PAGE); // an earlier run may have left something; a fork starts with zeros
+        } else {
+            if server().in_place.get() {
+                bytes::fill(to, 0, PAGE); // an earlier run may have left something; a fork starts with zeros
+            }
+            fresh_page(start, to);
         }
         image_lines_of(start, |offset, line| {
             bytes::copy(to.add((offset - start) as usize), line, 64)

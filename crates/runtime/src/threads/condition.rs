@@ -24,6 +24,12 @@ pub(super) fn reached(condition: &Object, thread: usize) -> bool {
     condition.count.get() > 0 && condition.shared.contains(thread)
 }
 
+/// May it go on, and not all others who were reached?
+pub(super) fn is_contested(condition: &Object, thread: usize) -> bool {
+    reached(condition, thread)
+        && condition.count.get() < condition.shared.count(threads().thread_words.get())
+}
+
 /// Takes a place among the waiters.
 pub(super) fn enlist(condition: &Object) {
     condition.waiting.insert(threads().current.get());
@@ -98,7 +104,10 @@ pub(super) unsafe fn wait(
     // SAFETY: what the caller promises.
     unsafe {
         // In the order that no signal can be lost in: it waits, then others may lock.
-        let wait = wakes::begins(caller);
+        let wait = match until {
+            None => wakes::begins_with(lock, caller),
+            Some(_) => wakes::begins(caller),
+        };
         match section::is_of(lock) && section::takes_in(condition) {
             true => {
                 enlist(get(condition));
@@ -116,6 +125,7 @@ pub(super) unsafe fn wait(
                 wakes::without_reason(condition, caller);
                 true
             }
+            false if wait.comes_back => leave_by(step::WAKE_TO_LOOK, condition, caller),
             false => wakes::without_lock(condition, lock, || {
                 await_reach(condition, until.is_some(), caller)
             }),

@@ -4,7 +4,7 @@
 
 use super::context::all_stacks;
 use super::lifecycle::How;
-use super::{on, tables, threads};
+use super::{on, tables, threads, turns};
 use crate::memory::heap;
 use crate::memory::own::place;
 use crate::run::trace::{self, Origin};
@@ -13,6 +13,7 @@ use landfall_vocab::record::identity;
 
 /// A thread was created, to run this.
 pub(super) fn started(number: usize, how: &How, caller: usize) {
+    turns::publishes();
     const MIX: u64 = 0x9e37_79b9_7f4a_7c15;
     // One to one for each function, and for each argument.
     let start = (how.start as u64).wrapping_mul(MIX).rotate_left(32);
@@ -39,6 +40,7 @@ pub(super) fn returned(number: usize) {
 #[unsafe(no_mangle)]
 extern "C" fn __lf_number(address: usize) {
     if on() && is_own(address as u64) {
+        turns::publishes();
         trace::identity(threads().current.get(), identity::READ);
     }
 }
@@ -67,6 +69,7 @@ pub(super) fn reads(value: u64) {
 #[inline(always)]
 pub(super) fn stores(to: usize, value: u64) {
     if is_own(value) && !is_on_own_stack(to) {
+        turns::publishes();
         trace::identity(threads().current.get(), identity::STORED);
     }
 }

@@ -357,6 +357,9 @@ fn possible(number: usize, context: &Context) -> bool {
         step::WAKE | step::LATE_WAKE => {
             found().is_some_and(|condition| condition::reached(condition, number))
         }
+        step::WAKE_TO_LOOK => {
+            found().is_some_and(|condition| condition::is_contested(condition, number))
+        }
         step::AWAIT_SIGNAL => found().is_some_and(|signal| signal.count.get() > 0),
         step::PASS => context.released.get(),
         step::JOIN => tables()
@@ -425,7 +428,7 @@ fn stuck() -> ! {
     if threads().over.get() {
         outcome::over()
     }
-    if turns::in_vain() || signals::is_spent() || signals::would_interrupt() {
+    if turns::in_vain() || would_look() || signals::is_spent() || signals::would_interrupt() {
         stop_at_once(End::InVain)
     }
     let late = |context: &Context| {
@@ -447,6 +450,19 @@ fn stuck() -> ! {
             ..Report::default()
         },
     )
+}
+
+/// Was a thread woken that would only look again? The execution in which it looks then, and has not waited, shows what follows.
+fn would_look() -> bool {
+    let contexts = &(&tables().contexts)[..threads().count.get()];
+    contexts.iter().enumerate().any(|(number, context)| {
+        let Step { kind, object, .. } = context.step.get();
+        context.status.get() == Status::Ready
+            && kind == step::WAKE_TO_LOOK
+            && objects()
+                .find(object)
+                .is_some_and(|condition| condition::reached(condition, number))
+    })
 }
 
 /// The search has seen enough of this run.

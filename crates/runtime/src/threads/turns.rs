@@ -7,9 +7,11 @@
 //! seen here; whatever cannot be undone, or cannot be known, makes the turn one that happened.
 
 mod changes;
+mod fresh;
 
 use self::changes::Leaves;
 pub(super) use self::changes::each_head;
+pub(super) use self::fresh::{finds_changes, publishes, untouched, woken};
 use super::context::{Step, decide};
 use super::sets::ProcessSet;
 use super::steps::announce;
@@ -91,6 +93,8 @@ struct Head {
     /// Locks that it held, and how many it had taken.
     balance: u64,
     locks: u64,
+    /// It had just taken the newest of them, with nothing read or done since.
+    fresh: bool,
     seen: bool,
     begun: bool,
     before: Before,
@@ -143,6 +147,10 @@ struct Turns {
     locks: Cell<u64>,
     balance: Cell<u64>,
     own: Cell<u64>,
+    /// It has just taken a lock, and has neither read nor done anything since.
+    fresh: Cell<bool>,
+    /// Others may know addresses of its stack.
+    published: Cell<bool>,
     waits: Cell<Waits>,
     /// What it waits for a change of.
     watch: [Cell<Read>; READS],
@@ -186,6 +194,8 @@ pub(super) fn begin(before: usize) {
         turns.balance.set(0);
         turns.lasting.set(0);
         turns.own.set(0);
+        turns.fresh.set(false);
+        turns.published.set(false);
         turns.waits.set(Waits::No);
         turns.last.set(false);
         turns.latest.set(LoopHead::NONE);
@@ -196,6 +206,8 @@ pub(super) fn begin(before: usize) {
 pub(super) fn begin_thread(thread: usize) {
     let turns = of(thread);
     turns.forget();
+    turns.fresh.set(false);
+    turns.published.set(false);
     turns.waits.set(Waits::No);
     turns.last.set(false);
 }
@@ -269,6 +281,7 @@ impl Turns {
     }
 
     fn lasts(&self) {
+        self.fresh.set(false);
         self.lasting.set(self.lasting.get() + 1);
         self.change_count.set(0);
     }
@@ -301,47 +314,10 @@ pub(super) fn lasts(thread: usize) {
     }
 }
 
-/// The head of the loop that a thread is in, if it has done nothing since that others, or its own next turn, could tell.
-pub(super) fn untouched(thread: usize) -> LoopHead {
-    let turns = of(thread);
-    let latest = turns.latest.get();
-    let is_latest =
-        |head: &Head| (head.activation, head.number) == (latest.activation, latest.number);
-    let mut heads = turns.heads().iter().map(Cell::get);
-    let untouched = heads.find(is_latest).is_some_and(|head| {
-        head.lasting == turns.lasting.get()
-            && head.balance == turns.balance.get()
-            && turns.undone(head.changes, 0..0)
-    });
-    if untouched { latest } else { LoopHead::NONE }
-}
-
-/// Would a thread that waits find something else than it did when it looked last?
-pub(super) fn finds_changes(thread: usize) -> bool {
-    let turns = of(thread);
-    let latest = turns.latest.get();
-    let is_latest =
-        |head: &Head| (head.activation, head.number) == (latest.activation, latest.number);
-    let from = turns.heads().iter().map(Cell::get).find(is_latest);
-    turns.many.get()
-        || from.is_none_or(|head| {
-            turns
-                .reads(head.reads)
-                .iter()
-                .any(|read| read.get().changed)
-        })
-}
-
-/// A wait of the thread has ended.
-pub(super) fn woken(thread: usize) {
-    let turns = of(thread);
-    turns.woken_lasting.set(turns.lasting.get());
-    turns.woken_changes.set(turns.change_count.get());
-}
-
 /// It read something.
 pub(super) fn read(thread: usize, place: u64, length: usize) {
     let turns = of(thread);
+    turns.stales(thread, place);
     if turns.count.get() == 0 {
         return;
     }
@@ -409,6 +385,7 @@ pub(super) fn loses(address: usize, length: usize) {
 /// A thread has changed bytes of one line, at once; what it found there, as [`visible::found`] says it.
 pub(super) fn change(thread: usize, address: usize, length: usize, before: u64, hidden: bool) {
     let turns = of(thread);
+    turns.stales(thread, address as u64);
     if turns.count.get() == 0 {
         return;
     }
@@ -472,6 +449,7 @@ fn see(turns: &Turns, of: impl Fn(&Head) -> bool) {
 pub(super) fn synchronised(thread: usize, place: u64, kind: u8, looked: bool) {
     let turns = of(thread);
     let mix = (place | 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    turns.fresh.set(kind == step::LOCK && !looked);
     match kind {
         _ if looked => read(thread, place, 1),
         step::LOCK
@@ -630,6 +608,25 @@ pub(super) fn log_wait(thread: usize) -> (u64, Origin) {
     (first, turns.origin.get())
 }
 
+/// What a function keeps.
+///
+/// # Safety
+/// It has written so much of that behind the first word of `room`.
+unsafe fn digest(room: *const u64, length: usize) -> Digest {
+    let mut kept = Digest::NEW;
+    for at in (0..length).step_by(8) {
+        let mut word = 0u64;
+        let left = (length - at).min(8);
+        // SAFETY: what the caller promises.
+        unsafe {
+            let from = room.add(1) as *const u8;
+            bytes::copy((&raw mut word) as *mut u8, from.add(at), left);
+        }
+        kept.word(word);
+    }
+    kept
+}
+
 /// At the head of a loop, while several threads run. `room` begins with the number of the function's activation, or zero, and what
 /// it keeps follows.
 ///
@@ -642,24 +639,13 @@ unsafe extern "C" fn __lf_turn(site: *const Site, number: u64, room: *mut u64, l
     }
     let me = threads().current.get();
     let turns = of(me);
-    let mut kept = Digest::NEW;
     // SAFETY: what the caller promises.
-    let activation = unsafe {
+    let (activation, kept) = unsafe {
         if *room == 0 {
             turns.activations.set(turns.activations.get() + 1);
             *room = turns.activations.get();
         }
-        let from = room.add(1) as *const u8;
-        for at in (0..length).step_by(8) {
-            let mut word = 0u64;
-            bytes::copy(
-                (&raw mut word) as *mut u8,
-                from.add(at),
-                (length - at).min(8),
-            );
-            kept.word(word);
-        }
-        *room
+        (*room, digest(room, length))
     };
     let origin = Origin::source(site);
     let now = Head {
@@ -671,6 +657,7 @@ unsafe extern "C" fn __lf_turn(site: *const Site, number: u64, room: *mut u64, l
         changes: turns.change_count.get(),
         balance: turns.balance.get(),
         locks: turns.locks.get(),
+        fresh: turns.fresh.get(),
         seen: false,
         begun: false,
         before: Before {

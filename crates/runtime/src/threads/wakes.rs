@@ -6,7 +6,7 @@
 
 use super::context::Step;
 use super::steps::{self, effect, point};
-use super::{condition, objects, tables, threads, turns};
+use super::{condition, objects, signals, tables, threads, turns};
 use crate::hooks::any_value::{ask, told};
 use crate::run::trace::Origin;
 use crate::state::run;
@@ -27,6 +27,8 @@ pub(crate) struct Wakes {
     /// The lock that it gave up to wait for a condition, and the condition, while it waits; zero otherwise.
     lock: Cell<u64>,
     condition: Cell<usize>,
+    /// The lock with which its next wait could as well not have been, or zero.
+    comes_back: Cell<u64>,
 }
 
 impl Wakes {
@@ -35,6 +37,7 @@ impl Wakes {
         self.origin.set(0);
         self.inside.set(turns::LoopHead::NONE);
         self.lock.set(0);
+        self.comes_back.set(0);
     }
 }
 
@@ -46,12 +49,39 @@ fn of(thread: usize) -> &'static Wakes {
 pub(super) struct Wait {
     number: u32,
     pub(super) ends_for_no_reason: bool,
+    /// It could as well not have been: the thread would only look again.
+    pub(super) comes_back: bool,
+}
+
+/// The next wait of a thread could as well not have been, if it is with this lock.
+pub(super) fn comes_back(thread: usize, lock: u64) {
+    of(thread).comes_back.set(lock);
+}
+
+/// The running thread is going to wait for a condition, as long as it takes, with this lock.
+pub(super) fn begins_with(lock: usize, caller: usize) -> Wait {
+    let me = threads().current.get();
+    let lock = lock as u64 | LOCK;
+    let comes_back = of(me).comes_back.replace(0) == lock
+        && threads().sections.get()
+        && !threads().policy.get().is_random()
+        && !signals::are_on();
+    if !comes_back {
+        return begins(caller);
+    }
+    goes_on(me);
+    Wait {
+        number: 0,
+        ends_for_no_reason: false,
+        comes_back,
+    }
 }
 
 /// The running thread is going to wait.
 pub(super) fn begins(caller: usize) -> Wait {
     let me = threads().current.get();
     let wakes = of(me);
+    wakes.comes_back.set(0);
     goes_on(me);
     let waits = &run().waits[me];
     let number = waits.get();
@@ -66,6 +96,7 @@ pub(super) fn begins(caller: usize) -> Wait {
     Wait {
         number,
         ends_for_no_reason: value == Some(1),
+        comes_back: false,
     }
 }
 
@@ -109,7 +140,7 @@ impl Wait {
     pub(super) fn ended(self) {
         let me = threads().current.get();
         let wakes = of(me);
-        if !self.ends_for_no_reason {
+        if !self.ends_for_no_reason && !self.comes_back {
             wakes.woken.set(self.number + 1);
             turns::woken(me);
         }

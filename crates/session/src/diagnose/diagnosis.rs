@@ -608,6 +608,7 @@ impl<'a> Diagnosis<'a> {
                 pools: (programs.program.pools.as_ref()).map(|dir| Word::new(dir.as_os_str())),
                 heap: programs.program.pm_heap.is_some(),
                 heap_offset: programs.program.heap_offset,
+                fresh: crate::witness::recorded_fresh(programs.program.fresh),
                 heap_checks: programs.program.heap == HeapChecks::On,
                 tear: programs.tear,
                 at_first: digest(replayer.base()),

@@ -3,6 +3,7 @@
 pub(crate) mod cause;
 pub(crate) mod checkers;
 pub(crate) mod diagnosis;
+pub(crate) mod doubtful;
 pub(crate) mod finding;
 pub(crate) mod heap;
 pub(crate) mod members;

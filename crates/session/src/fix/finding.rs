@@ -272,6 +272,9 @@ impl OpenFinding {
             let stack = std::iter::once(spot(at)).chain(calls).collect();
             return Some(task(WantedRepair::Reset { stack }, at));
         }
+        if let Kind::Uninitialised | Kind::VolatilePointer = self.finding.kind {
+            return None;
+        }
         let at = self.crash_at()?;
         Some(task(WantedRepair::Later { store: spot(at) }, at))
     }
@@ -280,6 +283,12 @@ impl OpenFinding {
         let why = match (self.finding.kind, self.crash_at()) {
             (Kind::Hang | Kind::Deadlock, _) => {
                 "recovery waits for something that died with the power; reset it when the program starts"
+            }
+            (Kind::Uninitialised, _) => {
+                "bytes that nobody wrote are not repaired by a flush: initialise the block"
+            }
+            (Kind::VolatilePointer, _) => {
+                "no flush keeps what the pointer leads to: set it anew in each run, or keep it elsewhere"
             }
             (_, Some(_)) => {
                 "all that was stored before the power failed had reached memory, so no flush is missing: the stores come in an order that leaves this state in between; change their order"

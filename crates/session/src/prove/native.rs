@@ -84,6 +84,7 @@ pub(crate) fn replayable(
             pools: None,
             heap: false,
             heap_offset: 0,
+            fresh: None,
             heap_checks: false,
             tear: false,
             at_first: digest(replayer.base()),

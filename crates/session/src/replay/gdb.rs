@@ -3,7 +3,6 @@
 use crate::programs::{Failure, LoggedRun, Programs, RunRole};
 use crate::record::quoted;
 use anyhow::Context;
-use landfall_model::image::Image;
 use landfall_native::{Job, Outcome, SubjectError};
 use std::path::Path;
 use std::process::Command;
@@ -20,7 +19,7 @@ pub(crate) fn open(
         Some(recover) if !failures.is_empty() => recover,
         _ => &programs.program,
     };
-    let nothing = Image::default();
+    let nothing = last.found.untouched();
     let lines = last
         .found
         .delta(&nothing)

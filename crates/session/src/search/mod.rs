@@ -29,20 +29,42 @@ pub(crate) fn search<'w>(
     } else {
         options.spurious
     };
-    let mut inputs = InputSearch::new(&options.nondet, spurious);
     let mut all = SearchReport::default();
+    for &fresh in options.fresh_blocks() {
+        target.programs.program.fresh = fresh;
+        if let Some(recover) = &mut target.programs.recover {
+            recover.fresh = fresh;
+        }
+        all = on_fresh_memory(options, &mut target, (all, spurious), started, watch)?;
+        if options.deadline(started).reached().is_some() {
+            break;
+        }
+    }
+    all.explain_assumptions();
+    Ok(all)
+}
+
+/// Searches a program with one combination of values after the other, and adds to what was found before.
+fn on_fresh_memory<'w>(
+    options: &Asked,
+    target: &mut BuiltTarget,
+    (mut all, spurious): (SearchReport, u32),
+    started: Instant,
+    watch: &'w CheckWatch<'w>,
+) -> Result<SearchReport, Error> {
+    let mut inputs = InputSearch::new(&options.nondet, spurious);
     // Why there was nothing to check with some values.
     let mut nothing = None;
     let mut checked = false;
     while let Some(values) = inputs.next() {
         target.programs.job.inputs = values.told(&options.nondet);
         let before = all.findings.len();
-        match with_values(options, &mut target, (&all, started), watch) {
+        match with_values(options, target, (&all, started), watch) {
             Ok(report) => (all, checked) = (report, true),
             Err(error) if error.kind() == ErrorKind::Nothing => nothing = Some(error),
             Err(error) => return Err(error),
         }
-        name_values(&values, &target, &mut all, before)?;
+        name_values(&values, target, &mut all, before)?;
         let programs = &target.programs;
         inputs.asked(&values, programs.program.inputs.take());
         if let Some(recover) = &programs.recover {
@@ -67,7 +89,6 @@ pub(crate) fn search<'w>(
     if inputs.left_waits_out() {
         all.limit(Limit::Spurious);
     }
-    all.explain_assumptions();
     Ok(all)
 }
 

@@ -2,6 +2,7 @@
 
 use crate::diagnose::checkers::RecoveryJudging;
 use crate::diagnose::diagnosis::Diagnosis;
+use crate::diagnose::doubtful::Doubts;
 use crate::diagnose::finding;
 use crate::diagnose::transactions::Transactions;
 use crate::error::{Error, ErrorKind};
@@ -167,11 +168,6 @@ pub(super) fn check<'w>(
             at: None,
         });
     }
-    if found.checksums_refuted {
-        report.warn(
-            "a checksum accepted a record that memory never held as a whole: every mixture of its lines was tried",
-        );
-    }
     if found.contradictions > 0 {
         report.warn(&format!(
             "{} read what another had read and then went another way: the recovery is not deterministic, and they were not judged",
@@ -239,12 +235,31 @@ pub(super) fn check<'w>(
     // What hangs takes long to run again, and is mostly what others show sooner.
     let hangs = |number: u32| failed[number as usize].outcome.is_endless();
     failing.sort_by_cached_key(|(behaviour, number)| (hangs(*number), plainness(behaviour, &run)));
+    let mut doubts = Doubts::default();
+    let reads = |behaviour: &Behaviour| {
+        let tree = forest.known(behaviour.crashes.len() as u32)?;
+        Some(tree.path_of(behaviour.run))
+    };
     for (behaviour, number) in failing {
+        let path = reads(behaviour).unwrap_or_default();
+        if doubts.explain(&mut bugs, (&run, behaviour), &path, &mut report)? {
+            continue;
+        }
         let failed = &failed[number as usize];
         bugs.after_failures(&run, behaviour, failed, &mut report)?;
     }
+    let well = |behaviour: &&Behaviour| behaviour.ended == Ended::Well;
+    for behaviour in found.behaviours.iter().filter(well) {
+        let path = reads(behaviour).unwrap_or_default();
+        doubts.explain(&mut bugs, (&run, behaviour), &path, &mut report)?;
+    }
     let complete = report.is_complete();
     judging.report(complete, &mut bugs, &mut report)?;
+    if found.checksums_refuted && report.all().next().is_none() {
+        report.warn(
+            "a checksum accepted a record that memory never held as a whole: every mixture of its lines was tried",
+        );
+    }
     report.runs += bugs.runs();
     Ok(report)
 }

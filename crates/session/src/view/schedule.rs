@@ -575,7 +575,7 @@ fn verb(op: Op) -> &'static str {
         Op::Take | Op::TryTake => "takes from",
         Op::Give => "gives to",
         Op::Wait => "begins to wait for",
-        Op::Wake | Op::TimedWake => "is woken by",
+        Op::Wake | Op::WakeToLook | Op::TimedWake => "is woken by",
         Op::Signal => "signals",
         Op::Broadcast => "broadcasts",
         Op::Arrive => "arrives at",

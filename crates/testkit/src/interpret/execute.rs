@@ -318,6 +318,7 @@ impl Interpreter<'_> {
                 }
                 Status::Stopped => {
                     let step = self.next_step(thread, trace);
+                    in_vain |= step.would_look();
                     trace.blocked.push(Wait::Step(step));
                 }
                 Status::Joining(of) => trace.blocked.push(Wait::Join {

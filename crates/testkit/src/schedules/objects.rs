@@ -91,7 +91,8 @@ impl Object {
             Sync::Lock | Sync::LockExclusive => self.holder.is_none() && self.readers.is_empty(),
             Sync::LockShared => self.holder.is_none(),
             Sync::Take => self.count > 0,
-            Sync::Wake => self.reached.contains(&thread),
+            // Every turn of a loop happens here.
+            Sync::Wake | Sync::WakeToLook => self.reached.contains(&thread),
             Sync::Once => self.once != 1,
             _ => true,
         }
@@ -111,8 +112,10 @@ impl Object {
             Sync::TryLockShared => (false, How::LookedForWriter),
             Sync::TryTake if self.count == 0 => (false, How::Looked),
             Sync::Wait => (true, How::Queue),
-            Sync::Wake | Sync::TimedWake if contended => (true, How::Alone),
-            Sync::Wake | Sync::TimedWake => (self.reached.contains(&thread), How::Queue),
+            Sync::Wake | Sync::WakeToLook | Sync::TimedWake if contended => (true, How::Alone),
+            Sync::Wake | Sync::WakeToLook | Sync::TimedWake => {
+                (self.reached.contains(&thread), How::Queue)
+            }
             Sync::Signal | Sync::Broadcast if self.waiting.is_empty() => (false, How::Looked),
             Sync::Once if self.once == 2 => (false, How::Looked),
             _ => (true, How::Alone),
@@ -135,7 +138,7 @@ impl Object {
             Sync::Wait => {
                 self.waiting.insert(thread);
             }
-            Sync::Wake | Sync::TimedWake => {
+            Sync::Wake | Sync::WakeToLook | Sync::TimedWake => {
                 self.waiting.remove(&thread);
                 if self.reached.remove(&thread) {
                     self.tokens -= 1;

@@ -61,7 +61,7 @@ impl TraceReader {
         step.until = op.until(thread);
         (step.access, step.mask) = op.footprint(thread, *held);
         // Who leaves a condition may find it destroyed.
-        if !matches!(op, Op::Wake | Op::TimedWake) {
+        if !matches!(op, Op::Wake | Op::WakeToLook | Op::TimedWake) {
             step.gone = said & lifetime::GONE != 0;
         }
         step.in_use = said & lifetime::IN_USE != 0;
@@ -223,6 +223,7 @@ pub(super) fn operation(kind: u8) -> Option<Op> {
         step::GIVE => Op::Give,
         step::WAIT | step::FUTEX_WAIT => Op::Wait,
         step::WAKE | step::LATE_WAKE => Op::Wake,
+        step::WAKE_TO_LOOK => Op::WakeToLook,
         step::TIMED_WAKE => Op::TimedWake,
         step::SIGNAL => Op::Signal,
         step::BROADCAST => Op::Broadcast,

@@ -1,0 +1,16 @@
+//! Addresses that mean something in one run only.
+
+use landfall_vocab::window;
+
+/// What an address of a run leads to that goes with the run.
+pub fn volatile(address: u64) -> Option<&'static str> {
+    if window::VOLATILE_HEAP.contains(&address) {
+        Some("its volatile heap")
+    } else if window::VOLATILE_STACKS.contains(&address) {
+        Some("its stack")
+    } else if window::CODE.iter().any(|range| range.contains(&address)) {
+        Some("its code or variables, which another run may have elsewhere")
+    } else {
+        None
+    }
+}
