@@ -1,5 +1,5 @@
 // expect: assertion lost lost kept kept
-// flags: --checks crash --pm-heap
+// flags: --checks crash --pm-heap --pm-fill zero
 /* A hash table's constructor does not flush where its directory is (Jaaru's bug 1, of CCEH). */
 #include <cassert>
 #include <cstdint>

@@ -1,5 +1,5 @@
 // expect: assertion lost lost kept kept
-// flags: --checks crash --pm-heap
+// flags: --checks crash --pm-heap --pm-fill zero
 /* A segment's constructor does not flush its depth (Jaaru's bug 3, of CCEH). */
 #include <cassert>
 #include <cstdint>

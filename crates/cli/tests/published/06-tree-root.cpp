@@ -1,5 +1,5 @@
 // expect: assertion lost lost kept kept
-// flags: --checks crash --pm-heap
+// flags: --checks crash --pm-heap --pm-fill zero
 /* A tree's constructor does not flush its root (Jaaru's bug 6, of FAST_FAIR). */
 #include <cassert>
 #include <cstdint>

@@ -1,5 +1,5 @@
 // expect: assertion lost lost kept kept
-// flags: --checks crash --pm-heap
+// flags: --checks crash --pm-heap --pm-fill zero
 /* A radix tree's constructor does not flush what its root node is (Jaaru's bug 8, of P-ART). */
 #include <cassert>
 #include <cstdint>

@@ -1,5 +1,5 @@
 // expect: assertion lost lost kept kept
-// flags: --checks crash --pm-heap
+// flags: --checks crash --pm-heap --pm-fill zero
 /* The pointer to an index's garbage is not flushed, what it points to is (Jaaru's bug 11, of P-BwTree). */
 #include <cassert>
 #include <cstdint>

@@ -1,5 +1,5 @@
 // expect: assertion lost lost kept kept
-// flags: --checks crash --pm-heap
+// flags: --checks crash --pm-heap --pm-fill zero
 /* What an index keeps of its garbage is not flushed, the pointer to it is (Jaaru's bug 12, of P-BwTree). */
 #include <cassert>
 #include <cstdint>

@@ -1,5 +1,5 @@
 // expect: assertion lost lost kept kept
-// flags: --checks crash --pm-heap
+// flags: --checks crash --pm-heap --pm-fill zero
 /* Where an allocation may grow to is not flushed by its constructor (Jaaru's bug 13, of P-BwTree). */
 #include <cassert>
 #include <cstdint>

@@ -1,5 +1,5 @@
 // expect: assertion lost lost kept kept
-// flags: --checks crash --pm-heap
+// flags: --checks crash --pm-heap --pm-fill zero
 /* An index's constructor flushes its mapping table and not the number of its first leaf (Jaaru's bug 14, of P-BwTree). */
 #include <cassert>
 #include <cstdint>

@@ -1,5 +1,5 @@
 // expect: assertion lost lost kept kept
-// flags: --checks crash --pm-heap
+// flags: --checks crash --pm-heap --pm-fill zero
 /* A hash table's constructor does not flush which table is the current one (Jaaru's bug 15, of P-CLHT). */
 #include <cassert>
 #include <cstdint>

@@ -1,5 +1,5 @@
 // expect: assertion lost lost kept kept
-// flags: --checks crash --pm-heap
+// flags: --checks crash --pm-heap --pm-fill zero
 /* The object of a hash table is not flushed, its buckets are (Jaaru's bug 16, of P-CLHT). */
 #include <cassert>
 #include <cstdint>

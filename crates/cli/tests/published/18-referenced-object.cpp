@@ -1,5 +1,5 @@
 // expect: assertion lost lost kept kept
-// flags: --checks crash --pm-heap
+// flags: --checks crash --pm-heap --pm-fill zero
 /* What a pointer points to is flushed instead of the pointer (Jaaru's bug 18, of P-Masstree). */
 #include <cassert>
 #include <cstdint>
