@@ -56,8 +56,8 @@ fn what_is_not_judged_is_said() {
     assert_eq!(asked(&[]), ([true; 3], Value::Null));
 }
 
-fn programs() -> Vec<PathBuf> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/judge");
+fn programs(folder: &str) -> Vec<PathBuf> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join(folder);
     let mut programs: Vec<PathBuf> = std::fs::read_dir(folder)
         .unwrap()
         .map(|entry| entry.unwrap().path())
@@ -86,8 +86,18 @@ fn found(finding: &Value, roles: &[&str]) -> String {
 
 #[test]
 fn every_program_gets_the_expected_findings() {
+    get_the_expected_findings("tests/judge");
+}
+
+/// Mistakes of published programs, each in a program of ours: failures, at the right store.
+#[test]
+fn published_mistakes_are_found() {
+    get_the_expected_findings("tests/published");
+}
+
+fn get_the_expected_findings(folder: &str) {
     let mut wrong = Vec::new();
-    for program in programs() {
+    for program in programs(folder) {
         let source = std::fs::read_to_string(&program).unwrap();
         let mut flags = source.lines().filter_map(|l| l.strip_prefix("// flags: "));
         let flags: Vec<&str> = flags.next().unwrap_or("").split_whitespace().collect();
@@ -138,7 +148,7 @@ fn random_ones_are_judged() {
             .map(|f| found(f, &["at", "lost", "kept", "racing"]))
             .collect()
     };
-    for program in programs() {
+    for program in programs("tests/judge") {
         let source = std::fs::read_to_string(&program).unwrap();
         let mut flags = source.lines().filter_map(|l| l.strip_prefix("// flags: "));
         let mut flags: Vec<&str> = flags.next().unwrap_or("").split_whitespace().collect();

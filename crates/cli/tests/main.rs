@@ -15,6 +15,7 @@ mod foreign;
 mod judge;
 mod killed;
 mod manual;
+mod meets;
 mod nets;
 mod nets_litmus;
 mod options;

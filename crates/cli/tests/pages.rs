@@ -29,6 +29,7 @@ pages! {
     testing_your_own_locks = "docs/testing-your-own-locks.md",
     reading_the_report = "docs/reading-the-report.md",
     what_is_proved = "docs/what-is-proved.md",
+    found_in_the_wild = "docs/found.md",
     the_model = "docs/the-model.md",
     options = "docs/options.md",
     formats = "docs/formats.md",

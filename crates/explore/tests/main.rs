@@ -16,6 +16,7 @@ mod schedule_estimate;
 mod schedule_failures;
 mod schedule_judged;
 mod schedule_leftovers;
+mod schedule_mappings;
 mod schedule_random;
 mod schedule_saturate;
 mod schedule_sections;

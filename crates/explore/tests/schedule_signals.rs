@@ -3,7 +3,7 @@
 use landfall_testkit::program::{Instr, Model, Order, Program};
 use landfall_testkit::schedules::agree::explore;
 use landfall_testkit::schedules::signals::{comparable, handler, interrupted, looking};
-use landfall_testkit::schedules::{Draft, Keep, Outcome, brute_force, build, draft};
+use landfall_testkit::schedules::{Draft, Keep, Outcome, brute_force, build, draft, draft_of_all};
 use proptest::prelude::*;
 use std::collections::BTreeSet;
 
@@ -12,7 +12,20 @@ const MOST: usize = 40_000;
 
 /// Threads, and two handlers.
 fn shape(threads: usize, instrs: usize) -> impl Strategy<Value = Vec<Vec<Draft>>> {
-    let code = move |most: usize| prop::collection::vec(draft(3, 2), 0..=most);
+    of_drafts(threads, instrs, || draft(3, 2))
+}
+
+/// With read-modify-writes that have no lock, and memory that is taken away.
+fn shape_of_all(threads: usize, instrs: usize) -> impl Strategy<Value = Vec<Vec<Draft>>> {
+    of_drafts(threads, instrs, || draft_of_all(3, 2))
+}
+
+fn of_drafts<S: Strategy<Value = Draft>>(
+    threads: usize,
+    instrs: usize,
+    draft: impl Fn() -> S,
+) -> impl Strategy<Value = Vec<Vec<Draft>>> {
+    let code = move |most: usize| prop::collection::vec(draft(), 0..=most);
     let threads = prop::collection::vec(code(instrs), 1..=threads);
     (threads, code(2), code(2)).prop_map(|(mut threads, first, second)| {
         threads.extend([first, second]);
@@ -66,6 +79,17 @@ proptest! {
 
     #[test]
     fn a_handler_anywhere_tso(shape in shape(3, 3)) {
+        agree(&shape, Model::Tso)?;
+    }
+
+    /// A handler does not come between the load and the store of one instruction; others do. What anyone takes away is gone for all.
+    #[test]
+    fn a_handler_between_instructions_sc(shape in shape_of_all(3, 3)) {
+        agree(&shape, Model::Sc)?;
+    }
+
+    #[test]
+    fn a_handler_between_instructions_tso(shape in shape_of_all(3, 3)) {
         agree(&shape, Model::Tso)?;
     }
 

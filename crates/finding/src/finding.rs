@@ -193,6 +193,11 @@ impl Finding {
         (self.gap.as_ref()).is_some_and(|gap| gap.kind == GapKind::Torn)
     }
 
+    /// One half of a store was lost and the other kept: it lies on two lines.
+    pub fn straddles(&self) -> bool {
+        (self.gap.as_ref()).is_some_and(|gap| gap.kind == GapKind::Straddles)
+    }
+
     /// Does it cost time and break nothing?
     pub fn is_perf(&self) -> bool {
         self.severity == Severity::Perf
@@ -294,6 +299,8 @@ pub enum GapKind {
     Streamed,
     /// Both are parts of one copy.
     Torn,
+    /// Both are halves of one store, which straddles two lines.
+    Straddles,
 }
 
 impl Gap {

@@ -89,6 +89,9 @@ pub struct RecordedThreads {
     /// So are creations of threads.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub creations: bool,
+    /// And stores, when they go into the buffer: memory is taken away.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub mappings: bool,
     /// Signals arrive at any time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub signals: Option<RecordedSignals>,

@@ -26,6 +26,8 @@ pub enum Outcome {
         signal: i32,
         address: u64,
         pc: u64,
+        /// The access that the program announced and died of, while there were several threads.
+        site: Option<u32>,
     },
     /// A handler of a signal called a function that it must not, while it interrupted one of them.
     SignalUnsafe {

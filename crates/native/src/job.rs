@@ -116,6 +116,8 @@ pub struct Threading {
     pub creations: bool,
     /// There are atomic blocks, so every access of memory is in conflict with them.
     pub blocks: bool,
+    /// Some of them take memory away: a store to it is in conflict with them already when it is issued.
+    pub mappings: bool,
     /// Critical sections are single steps.
     pub sections: bool,
     /// Plain accesses that are steps, by their origins (`site | caller << 32`); and locks whose critical sections are not.

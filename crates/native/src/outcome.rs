@@ -25,6 +25,11 @@ pub(crate) fn outcome(raw: &landfall_vocab::shared::Outcome) -> Outcome {
             signal: raw.code,
             address: raw.address,
             pc: raw.pc,
+            // Of an access that was announced; from 1 on.
+            site: raw
+                .site
+                .checked_sub(1)
+                .and_then(|site| u32::try_from(site).ok()),
         },
         Some(End::SignalUnsafe) => {
             let (called, interrupted) = text.split_once('\0').unwrap_or((&text, ""));

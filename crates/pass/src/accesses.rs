@@ -56,6 +56,8 @@ impl Flags {
     pub(crate) const PLAIN: Flags = Flags(0);
     pub(crate) const VOLATILE: Flags = Flags(1 << 3);
     pub(crate) const NONTEMPORAL: Flags = Flags(1 << 4);
+    /// Of assembly, the store of the instruction whose load came before it.
+    pub(crate) const SECOND_HALF: Flags = Flags(1 << 3 | 1 << 5);
     pub(crate) const SEQUENTIAL: Flags =
         Flags(LLVMAtomicOrdering::LLVMAtomicOrderingSequentiallyConsistent as u32);
 

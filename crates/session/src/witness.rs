@@ -91,6 +91,7 @@ pub(crate) fn recorded_threads(job: &Job) -> Option<RecordedThreads> {
         sections: job.threads.sections,
         persistency: job.threads.persistency,
         creations: job.threads.creations,
+        mappings: job.threads.mappings,
         signals: job.threads.signals.as_ref().map(|known| RecordedSignals {
             sent: known.sent.clone(),
             touched: known.touched.clone(),
@@ -125,6 +126,7 @@ fn prepare(threads: &RecordedThreads, job: &mut Job) -> anyhow::Result<()> {
     job.threads.sections = threads.sections;
     job.threads.persistency = threads.persistency;
     job.threads.creations = threads.creations;
+    job.threads.mappings = threads.mappings;
     if let Some(signals) = &threads.signals {
         job.threads.signals = Some(Arc::new(KnownSignals {
             sent: signals.sent.clone(),

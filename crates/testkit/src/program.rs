@@ -18,6 +18,9 @@ pub struct Reg(pub u8);
 
 pub const REGISTERS: usize = 16;
 
+/// A thread that touches memory which is gone ends there, with 1 in this register.
+pub const FAULT: Reg = Reg(6);
+
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Operand {
     Const(u64),
@@ -154,6 +157,8 @@ pub enum Instr {
         parties: u64,
         to: Option<Reg>,
     },
+    /// Takes the mapping away whose word this is; waits for the thread's own stores.
+    Unmap(Place),
     Calc {
         to: Reg,
         a: Operand,
@@ -195,6 +200,15 @@ pub struct Program {
     pub started: u64,
     /// Is memory persistent, and are flushes and fences transitions?
     pub persistent: bool,
+    /// Cells that can be taken away.
+    pub mappings: Vec<Mapping>,
+}
+
+/// Cells that are taken away at once, and the one that says whether they are: 1.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Mapping {
+    pub cells: std::ops::Range<u32>,
+    pub word: u32,
 }
 
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
@@ -360,6 +374,12 @@ impl Program {
         alike
     }
 
+    /// The word of the mapping that a cell lies in.
+    pub fn mapping(&self, cell: u32) -> Option<u32> {
+        let of = self.mappings.iter().find(|of| of.cells.contains(&cell))?;
+        Some(of.word)
+    }
+
     /// Instructions are numbered through all threads.
     pub fn site(&self, thread: usize, at: usize) -> u32 {
         let before: usize = self.threads[..thread].iter().map(Vec::len).sum();
@@ -376,11 +396,20 @@ impl Instr {
             | Instr::Rmw { at, .. }
             | Instr::Cas { at, .. }
             | Instr::Flush { at, .. }
+            | Instr::Unmap(at)
             | Instr::Sync(_, at)
             | Instr::Ask { at, .. }
             | Instr::Arrive { at, .. } => Some(at),
             _ => None,
         }
+    }
+
+    /// Does it read or write a cell?
+    pub(crate) fn accesses(&self) -> bool {
+        matches!(
+            self,
+            Instr::Load { .. } | Instr::Store { .. } | Instr::Rmw { .. } | Instr::Cas { .. }
+        )
     }
 
     /// Does it wait for the thread's own stores?

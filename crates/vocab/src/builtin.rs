@@ -151,6 +151,7 @@ builtins!(
     exit,
     any_value,
     atomic_block,
+    assembly,
 );
 
 impl Builtin {

@@ -250,7 +250,9 @@ pub mod step {
     pub const PREEMPT: u8 = 46;
     /// Goes on after having been signalled, to look again in a loop: where another one might have been woken instead.
     pub const WAKE_TO_LOOK: u8 = 47;
-    pub const NAMES: [&str; 48] = [
+    /// A store goes into the buffer: only who takes its memory away is concerned.
+    pub const ISSUE: u8 = 48;
+    pub const NAMES: [&str; 49] = [
         "begin",
         "create",
         "exit",
@@ -299,6 +301,7 @@ pub mod step {
         "let-go",
         "preempt",
         "wake-to-look",
+        "issue",
     ];
 }
 

@@ -368,6 +368,8 @@ pub mod job {
     pub const SIGNALS: u32 = 1 << 24;
     /// At the end of the run, say what is in memory ([`super::SlotHeader::final_state`]).
     pub const STATE: u32 = 1 << 25;
+    /// Memory is unmapped, protected or replaced while others may store to it: a store that is a step is one when it is issued, too.
+    pub const MAPPINGS: u32 = 1 << 26;
     /// A debugger looks on: at the end of the run, put persistent memory where the program has it.
     pub const SHOW: u32 = 64;
 }

@@ -144,6 +144,22 @@ fn stores(out: &mut String, finding: &Finding, sources: &mut SourceTexts) {
                 "   = fix: copy and persist everything else first, then store what commits it by itself"
             );
         }
+        (Some(lost), Some(_)) if finding.straddles() => {
+            let text = "this store lies on two cache lines: one half of it reached persistent memory, the other did not";
+            mark(out, sources, lost, Tone::Bad, text);
+            let whole = finding.fix.first().and_then(|fix| fix.bytes).unwrap_or(16);
+            let declared = match &lost.member {
+                Some(member) => format!(
+                    ": `_Alignas({whole})` before `{}` in `{}`, where it is {} bytes from the start",
+                    member.name, member.of, member.offset
+                ),
+                None => format!(": `_Alignas({whole})` where it is declared"),
+            };
+            let _ = writeln!(
+                out,
+                "   = fix: align it, so that it lies on one line{declared}"
+            );
+        }
         (Some(lost), Some(kept)) => {
             mark(
                 out,
@@ -325,6 +341,7 @@ fn because(finding: &Finding) -> String {
             format!("nothing flushes it{before} ({flush} writes back the line beside it)")
         }
         (GapKind::Torn, _) => "both are parts of one copy".to_owned(),
+        (GapKind::Straddles, _) => "both are halves of one store".to_owned(),
         (GapKind::Streamed, _) => format!("it is non-temporal, and no fence{before} completes it"),
         (_, None) => format!("nothing made it durable{before}"),
     }

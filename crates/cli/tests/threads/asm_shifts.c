@@ -6,6 +6,9 @@
 // check: --checks crash -DSHIFTS
 // exit: 100
 // finds: assertion `x == 4` is false
+// check: --checks crash -DROTATES
+// exit: 100
+// finds: assertion `x == 4` is false
 // check: --checks crash -DNEGATES
 // exit: 100
 // finds: assertion `x == 5` is false
@@ -16,6 +19,8 @@ static long wide;
 static void *work(void *unused) {
 #if defined SHIFTS
   __asm__ volatile("shll $1, %0" : "+m"(x) : : "cc");
+#elif defined ROTATES
+  __asm__ volatile("roll $1, %0" : "+m"(x) : : "cc");
 #elif defined NEGATES
   __asm__ volatile("negl %0" : "+m"(x) : : "cc");
 #endif
@@ -23,7 +28,7 @@ static void *work(void *unused) {
 }
 int main(void) {
   pthread_t thread;
-#if defined SHIFTS
+#if defined SHIFTS || defined ROTATES
   x = 1;
 #elif defined NEGATES
   x = 5;
@@ -36,6 +41,14 @@ int main(void) {
   assert(x == -3);
   __asm__ volatile("shrl $1, %0" : "+m"(x) : : "cc");
   assert(x == 0x7ffffffe);
+  x = 0x40000001;
+  __asm__ volatile("roll $9, %0" : "+m"(x) : : "cc");
+  assert(x == 0x280);
+  __asm__ volatile("rorl $12, %0" : "+m"(x) : : "cc");
+  assert(x == 0x28000000);
+  wide = -1;
+  __asm__ volatile("shrq $40, %0" : "+m"(wide) : : "cc");
+  assert(wide == 0xffffff);
   wide = 3;
   __asm__ volatile("salq $7, %0" : "+m"(wide) : : "cc");
   assert(wide == 384);
@@ -51,7 +64,7 @@ int main(void) {
   work(0);
 #endif
   pthread_join(thread, 0);
-#if defined SHIFTS
+#if defined SHIFTS || defined ROTATES
   assert(x == 4);
 #elif defined NEGATES
   assert(x == 5);

@@ -19,6 +19,10 @@
 // exit: 100
 // finds: assertion `!(won[0] && won[1])` is false
 // check: --checks crash -DLOCK=lock; -DCMPXCHG
+// check: --checks crash -DLOCK= -DPAIR -mcx16
+// exit: 100
+// finds: assertion `!(won[0] && won[1])` is false
+// check: --checks crash -DLOCK=lock; -DPAIR -mcx16
 // check: -DLOCK=
 // exit: 100
 // finds: data-race data race on `x`
@@ -30,6 +34,7 @@
 #define PREFIX AS_TEXT(LOCK)
 
 static int x, won[2];
+static __int128 pair __attribute__((aligned(16)));
 
 static void *work(void *number) {
 #if defined ADD
@@ -40,6 +45,14 @@ static void *work(void *number) {
     unsigned char was;
     __asm__ volatile(PREFIX "btsl $0, %0; setc %1" : "+m"(x), "=r"(was) : : "memory");
     won[(long)number] = !was;
+#elif defined PAIR
+    unsigned long low = 0, high = 0;
+    unsigned char equal;
+    __asm__ volatile(PREFIX "cmpxchg16b %1; sete %0"
+                     : "=q"(equal), "+m"(pair), "+a"(low), "+d"(high)
+                     : "b"(1L), "c"(0L)
+                     : "memory", "cc");
+    won[(long)number] = equal;
 #elif defined CMPXCHG
     int found = 0;
     __asm__ volatile(PREFIX "cmpxchgl %2, %1" : "+a"(found), "+m"(x) : "r"(1) : "memory");
@@ -57,7 +70,7 @@ int main(void) {
         pthread_create(&threads[i], 0, work, (void *)i);
     for (int i = 0; i < 2; i++)
         pthread_join(threads[i], 0);
-#if defined BTS || defined CMPXCHG
+#if defined BTS || defined CMPXCHG || defined PAIR
     assert(!(won[0] && won[1]));
 #else
     assert(x == 2);

@@ -24,7 +24,7 @@ static int x;
 int y;
 static void touch(void) {
 #if defined ROTATE
-  __asm__ volatile("roll $1, %0" : "+m"(x) : : "memory");
+  __asm__ volatile("rcll $1, %0" : "+m"(x) : : "memory");
 #elif defined ALONE
   int one = 1;
   __asm__ volatile("xaddl %0,%1" : "+r"(one), "+m"(x) : : "memory");

@@ -305,6 +305,15 @@ impl Sets {
         }) as u32
     }
 
+    /// Does one write what the other reads besides its object?
+    fn watches(&self, reads: &Step, writes: &Step) -> bool {
+        let meets =
+            |&(object, mask): &(u32, u64)| object == writes.object && mask & writes.mask != 0;
+        reads.more != 0
+            && writes.access == Access::Write
+            && self.watched[reads.more as usize].iter().any(meets)
+    }
+
     pub fn come_after(&mut self, set: &[(Process, u32)]) -> u32 {
         if set.is_empty() {
             return 0;
@@ -517,14 +526,7 @@ impl Order {
                 return true;
             }
         }
-        let watches = |a: &Step, b: &Step| {
-            a.more != 0
-                && b.access == Access::Write
-                && sets.watched[a.more as usize]
-                    .iter()
-                    .any(|&(object, mask)| object == b.object && mask & b.mask != 0)
-        };
-        watches(a, b) || watches(b, a)
+        sets.watches(a, b) || sets.watches(b, a)
     }
 
     /// Must `first` be executed before `second`, whatever they touch?
@@ -571,7 +573,7 @@ impl Order {
         }
         let hidden = |load: &Step, other: &Step| {
             load.own.1 != 0
-                && load.more == 0
+                && !sets.watches(load, other)
                 && other.access == Access::Write
                 && committed(load.own.0) < load.own.1
         };

@@ -73,6 +73,25 @@ pub(super) fn compilation(
     };
     let is_kernel = ours.iter().any(|argument| argument == KERNEL);
     let mut remarks: Vec<String> = assembly(&user);
+    if !remarks.is_empty() {
+        let options = user.clone();
+        let mut is_value = false;
+        for argument in &mut user {
+            let value = std::mem::replace(
+                &mut is_value,
+                matches!(argument.to_str(), Some("-o" | "-MF" | "-include")),
+            );
+            if value || !super::assembly::is_source(argument) {
+                continue;
+            }
+            let source = argument.clone();
+            if let Some(path) =
+                super::assembly::prepared(clang, toolbox, directory, &source, &options)
+            {
+                *argument = path.into();
+            }
+        }
+    }
     let link = if !may_link(&user) {
         LinkPlan::None
     } else if plainly_executable(directory, &user) {

@@ -131,6 +131,7 @@ impl<'s> NativeThreads<'s> {
             everywhere: true,
             creations: job.threads.creations,
             blocks: job.threads.blocks,
+            mappings: job.threads.mappings,
             again: job.threads.again,
             non_temporal: job.threads.non_temporal,
             streamed: job.threads.streamed,
@@ -144,6 +145,7 @@ impl<'s> NativeThreads<'s> {
         reader.buffered = model == Model::Tso;
         reader.creations = job.threads.creations;
         reader.blocks = job.threads.blocks;
+        reader.mappings = job.threads.mappings;
         reader.again = job.threads.again;
         reader.non_temporal.0 = job.threads.non_temporal || job.threads.streamed.is_none();
         reader.all_stream = job.threads.streamed.is_none();

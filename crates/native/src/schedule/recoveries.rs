@@ -123,6 +123,7 @@ impl<'a> EverySchedule<'a> {
             let mut job = job.clone();
             job.threads.creations = self.template.threads.creations;
             job.threads.blocks = self.template.threads.blocks;
+            job.threads.mappings = self.template.threads.mappings;
             job.threads
                 .signals
                 .clone_from(&self.template.threads.signals);

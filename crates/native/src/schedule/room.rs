@@ -19,6 +19,7 @@ impl NativeThreads<'_> {
                 *threads = more;
                 threading.creations |= self.several_create();
                 threading.blocks |= self.reader.block_seen;
+                threading.mappings |= self.reader.mapping_seen;
                 threading.again |= self.reader.again_seen;
             }
             _ if self.learned_of_signals() => {
@@ -54,8 +55,9 @@ impl NativeThreads<'_> {
         unexpected || !self.reader.signals.is_known()
     }
 
-    /// There are atomic blocks, and the search did not expect it: start over with [`Threading::blocks`].
+    /// There are atomic blocks, or memory is taken away, and the search did not expect it: start over with [`Threading::blocks`].
     pub(super) fn sees_blocks(&self) -> bool {
         self.reader.block_seen && !self.reader.blocks
+            || self.reader.mapping_seen && !self.reader.mappings
     }
 }

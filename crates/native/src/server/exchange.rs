@@ -308,6 +308,7 @@ pub(crate) fn header(job: &Job, lines: usize, flags: u32) -> JobHeader {
             | set(job.threads.sections, job::SECTIONS)
             | set(job.threads.leftovers, job::LEFTOVERS)
             | set(job.threads.creations, job::CREATIONS)
+            | set(job.threads.mappings, job::MAPPINGS)
             | set(
                 job.threads.signals.is_some() || job.threads.asks_for_signals,
                 job::SIGNALS,

@@ -70,6 +70,8 @@ impl Rehearsal<'_, '_, '_> {
                     Rmw::ShiftLeft | Rmw::ShiftRight | Rmw::ShiftRightSigned => {
                         self.flags = [true, true, false];
                     }
+                    // Which leave the others as they are.
+                    Rmw::RotateLeft | Rmw::RotateRight => self.flags[2] = false,
                     _ => self.flags = [true; 3],
                 }
                 if let Some(into) = keeps_old {
@@ -98,6 +100,7 @@ impl Rehearsal<'_, '_, '_> {
                 place,
                 expected,
                 desired,
+                ..
             } => {
                 needs(
                     self.reaches(place) && self.holds_words(expected) && self.holds_words(desired),

@@ -31,6 +31,8 @@ pub(crate) enum Rmw {
     ShiftLeft,
     ShiftRight,
     ShiftRightSigned,
+    RotateLeft,
+    RotateRight,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -107,6 +109,7 @@ pub(crate) enum Meaning {
     },
     /// cmpxchg16b: high and low halves of what is expected and of what is desired.
     CompareExchangePair {
+        locked: bool,
         place: AsmPlace,
         expected: [usize; 2],
         desired: [usize; 2],
@@ -182,6 +185,7 @@ pub(crate) fn meaning(instruction: &AsmInstruction, constraints: &Constraints) -
         ("cmpxchg16b", [target]) => {
             let register = |name| constraints.in_register(name);
             return Some(Meaning::CompareExchangePair {
+                locked: instruction.lock,
                 place: place(target)?,
                 expected: [register("rdx")?, register("rax")?],
                 desired: [register("rcx")?, register("rbx")?],
@@ -263,15 +267,18 @@ fn updated(
             bytes,
         }),
         ("neg", [target]) if !locked => rmw(Rmw::Negate, target, AsmSource::Immediate(0), None),
-        ("shl" | "sal" | "shr" | "sar", [target, count]) if !locked => {
+        ("shl" | "sal" | "shr" | "sar" | "rol" | "ror", [target, count]) if !locked => {
             let operation = match base {
                 "shr" => Rmw::ShiftRight,
                 "sar" => Rmw::ShiftRightSigned,
+                "rol" => Rmw::RotateLeft,
+                "ror" => Rmw::RotateRight,
                 _ => Rmw::ShiftLeft,
             };
             let value = source(count, constraints)?;
-            // By less than any word has, and at least one: what else it does is another matter.
-            matches!(value, AsmSource::Immediate(1..=7)).then_some(())?;
+            // By less than the word has, and at least one: what else it does is another matter.
+            let bits = 8 * i64::from(bytes.unwrap_or(1));
+            matches!(value, AsmSource::Immediate(by) if (1..bits).contains(&by)).then_some(())?;
             rmw(operation, target, value, None)
         }
         ("inc", [target]) => rmw(Rmw::Add, target, AsmSource::Immediate(1), None),

@@ -19,9 +19,9 @@ pub(super) fn condition(letters: &str) -> Option<(Condition, bool)> {
 
 /// The instruction and the width its last letter gives.
 pub(super) fn sized(mnemonic: &str) -> Option<(&str, Option<u32>)> {
-    const KNOWN: [&str; 21] = [
+    const KNOWN: [&str; 23] = [
         "mov", "movnti", "xchg", "xadd", "cmpxchg", "add", "sub", "and", "or", "xor", "inc", "dec",
-        "not", "neg", "shl", "sal", "shr", "sar", "bts", "btr", "btc",
+        "not", "neg", "shl", "sal", "shr", "sar", "rol", "ror", "bts", "btr", "btc",
     ];
     if KNOWN.contains(&mnemonic) {
         return Some((mnemonic, None));

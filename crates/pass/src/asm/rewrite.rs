@@ -229,13 +229,17 @@ impl<'a, 'm> Rewrite<'a, 'm> {
                 self.values[*accumulator] = Some(old);
             }
             Meaning::CompareExchangePair {
+                locked,
                 place,
                 expected,
                 desired,
             } => {
                 let address = self.address(place)?;
                 let (expected_word, desired_word) = (self.pair(*expected)?, self.pair(*desired)?);
-                let old = self.compare_exchange(16, address, expected_word, desired_word, site);
+                let old = match locked {
+                    true => self.compare_exchange(16, address, expected_word, desired_word, site),
+                    false => self.compare_and_store(address, expected_word, desired_word, site)?,
+                };
                 let emit = &self.weaver.emit;
                 let (wide, half) = (emit.int(128), emit.int(64));
                 let high = emit.binary(LLVMOpcode::LLVMLShr, old, emit.constant(wide, 64));

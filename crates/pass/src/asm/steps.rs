@@ -64,7 +64,7 @@ impl Rewrite<'_, '_> {
         if !locked {
             let old = self.load(address, value.ty(), site)?;
             let new = self.new_value(operation, old, value).unwrap_or(value);
-            self.store(address, new, Flags::VOLATILE, site)?;
+            self.store(address, new, Flags::SECOND_HALF, site)?;
             self.start();
             return Some(old);
         }
@@ -76,7 +76,12 @@ impl Rewrite<'_, '_> {
             Rmw::And => 3,
             Rmw::Or => 5,
             Rmw::Xor => 6,
-            Rmw::Negate | Rmw::ShiftLeft | Rmw::ShiftRight | Rmw::ShiftRightSigned => return None,
+            Rmw::Negate
+            | Rmw::ShiftLeft
+            | Rmw::ShiftRight
+            | Rmw::ShiftRightSigned
+            | Rmw::RotateLeft
+            | Rmw::RotateRight => return None,
         };
         let emit = &mut self.weaver.emit;
         let (number, flags, word) = (
@@ -96,6 +101,12 @@ impl Rewrite<'_, '_> {
         let Some(new) = self.new_value(operation, old, value) else {
             return self.flags;
         };
+        if matches!(operation, Rmw::RotateLeft | Rmw::RotateRight) {
+            return ProcessorFlags {
+                carry: None,
+                ..self.flags
+            };
+        }
         let zero = old.ty().zero();
         let carry = match operation {
             Rmw::Add => Some(emit.compare(LLVMIntPredicate::LLVMIntULT, new, old)),
@@ -117,6 +128,17 @@ impl Rewrite<'_, '_> {
         let emit = &self.weaver.emit;
         Some(match operation {
             Rmw::Negate => emit.binary(LLVMOpcode::LLVMSub, old.ty().zero(), old),
+            Rmw::RotateLeft | Rmw::RotateRight => {
+                let bits = u64::from(old.ty().int_width()?);
+                let rest = emit.binary(LLVMOpcode::LLVMSub, emit.constant(old.ty(), bits), value);
+                let (left, right) = match operation {
+                    Rmw::RotateLeft => (value, rest),
+                    _ => (rest, value),
+                };
+                let high = emit.binary(LLVMOpcode::LLVMShl, old, left);
+                let low = emit.binary(LLVMOpcode::LLVMLShr, old, right);
+                emit.binary(LLVMOpcode::LLVMOr, high, low)
+            }
             operation => emit.binary(opcode(operation)?, old, value),
         })
     }
@@ -212,7 +234,7 @@ impl Rewrite<'_, '_> {
         let difference = emit.binary(LLVMOpcode::LLVMXor, old, desired);
         let change = emit.binary(LLVMOpcode::LLVMAnd, difference, all);
         let new = emit.binary(LLVMOpcode::LLVMXor, old, change);
-        self.store(address, new, Flags::VOLATILE, site)?;
+        self.store(address, new, Flags::SECOND_HALF, site)?;
         self.start();
         self.flags = ProcessorFlags {
             zero: Some(equal),
@@ -286,6 +308,6 @@ fn opcode(operation: Rmw) -> Option<LLVMOpcode> {
         Rmw::ShiftLeft => LLVMOpcode::LLVMShl,
         Rmw::ShiftRight => LLVMOpcode::LLVMLShr,
         Rmw::ShiftRightSigned => LLVMOpcode::LLVMAShr,
-        Rmw::Exchange | Rmw::Negate => return None,
+        Rmw::Exchange | Rmw::Negate | Rmw::RotateLeft | Rmw::RotateRight => return None,
     })
 }

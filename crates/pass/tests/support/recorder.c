@@ -67,8 +67,8 @@ static const char *at(const struct lf_site *site) {
 static const char *how(uint32_t flags) {
   static const char *orders[] = {"", " unordered", " relaxed", " order3", " acquire", " release", " acq_rel", " seq_cst"};
   static char text[64];
-  snprintf(text, sizeof text, "%s%s%s%s", orders[flags & 7], flags & 8 ? " volatile" : "", flags & 16 ? " nt" : "",
-           flags >> 5 ? " STRAY-FLAGS" : "");
+  snprintf(text, sizeof text, "%s%s%s%s%s", orders[flags & 7], flags & 8 ? " volatile" : "", flags & 16 ? " nt" : "",
+           flags & 32 ? " second-half" : "", flags >> 6 ? " STRAY-FLAGS" : "");
   return text;
 }
 

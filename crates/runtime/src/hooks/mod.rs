@@ -6,6 +6,7 @@
 //! here but in `memory::accesses`, and in `threads::visible` where others could see it.
 
 pub(crate) mod any_value;
+pub(crate) mod assembly;
 mod atomics;
 pub(crate) mod flushes;
 mod landfall_h;
@@ -13,6 +14,9 @@ mod loads_stores;
 
 /// Ordering of a sequentially consistent access, in LLVM's numbering.
 pub(crate) const SEQ_CST: u32 = 7;
+
+/// A store of the instruction whose load came before it.
+pub(crate) const SAME_INSTRUCTION: u32 = 1 << 5;
 
 /// Flags of the ABI are the low five flags of a record.
 #[inline(always)]

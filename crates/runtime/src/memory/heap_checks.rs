@@ -127,18 +127,22 @@ pub(crate) unsafe fn given_back(block: usize, known: bool, end: usize, caller: u
             error(heap_error::INVALID_FREE, block, 0, None);
         }
         let record = record(block);
+        let gone = || {
+            // Somebody else may have been faster.
+            if (*record).state == DEAD {
+                error(heap_error::DOUBLE_FREE, block, 0, Some((block, record)));
+            }
+            crate::threads::given_stacks::taken_away(block, (*record).length);
+            (*record).state = DEAD;
+            call_stack::walk(call_stack::frame_pointer(), &mut (*record).freed);
+            bytes::fill(shadow(block), FREED, (*record).length.div_ceil(GRAIN));
+        };
         if (*record).state == LIVE && crate::state::watching() {
             let origin = Origin::library(Builtin::free, caller);
-            visible::give_back(block, (*record).length, origin);
+            visible::give_back(block, (*record).length, origin, gone);
+        } else {
+            gone();
         }
-        // Somebody else may have been faster.
-        if (*record).state == DEAD {
-            error(heap_error::DOUBLE_FREE, block, 0, Some((block, record)));
-        }
-        crate::threads::given_stacks::taken_away(block, (*record).length);
-        (*record).state = DEAD;
-        call_stack::walk(call_stack::frame_pointer(), &mut (*record).freed);
-        bytes::fill(shadow(block), FREED, (*record).length.div_ceil(GRAIN));
         end - place::HEAP > KEEP_FREED_UP_TO
     }
 }

@@ -135,12 +135,13 @@ fn first_freed(address: usize, length: usize) -> Option<(usize, &'static mut Mar
 }
 
 /// Who touches it, before or after, is in conflict with that.
-fn touch(start: usize, length: usize, caller: usize) {
-    if state::watching() {
-        let origin = Origin::library(Builtin::free, caller);
-        // SAFETY: the program says that it is memory of its own.
-        unsafe { visible::give_back(start, length, origin) };
+fn touch(start: usize, length: usize, caller: usize, mut marked: impl FnMut()) {
+    if !state::watching() {
+        return marked();
     }
+    let origin = Origin::library(Builtin::free, caller);
+    // SAFETY: the program says that it is memory of its own.
+    unsafe { visible::give_back(start, length, origin, marked) };
 }
 
 fn is_on(length: usize) -> bool {
@@ -151,8 +152,7 @@ fn is_on(length: usize) -> bool {
 extern "C" fn lf_alloc_mark(start: usize, length: usize) {
     let caller = caller!();
     if is_on(length) {
-        touch(start, length, caller);
-        mark(start, length, LIVE);
+        touch(start, length, caller, || mark(start, length, LIVE));
     }
 }
 
@@ -160,11 +160,12 @@ extern "C" fn lf_alloc_mark(start: usize, length: usize) {
 extern "C" fn lf_free_mark(start: usize, length: usize) {
     let caller = caller!();
     if is_on(length) {
-        touch(start, length, caller);
-        if let Some((at, block)) = first_freed(start, length) {
-            heap_checks::error(heap_error::DOUBLE_FREE, at, 0, Some(block.near()));
-        }
-        mark(start, length, DEAD);
+        touch(start, length, caller, || {
+            if let Some((at, block)) = first_freed(start, length) {
+                heap_checks::error(heap_error::DOUBLE_FREE, at, 0, Some(block.near()));
+            }
+            mark(start, length, DEAD);
+        });
         // From now on the program is looked at, be it alone or not.
         if !state::watching() {
             state::watch(false);

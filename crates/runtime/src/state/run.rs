@@ -115,6 +115,8 @@ pub(crate) struct Run {
     pub(crate) wakes: Cell<u32>,
     /// A thread took memory away to which stores of others were on their way.
     pub(crate) too_early: Cell<bool>,
+    /// The instruction of an assembly source that runs now.
+    pub(crate) instruction: crate::hooks::assembly::AnnouncedInstruction,
     /// Some thread runs, or ran, on a stack that is memory of the program's.
     pub(crate) given_stacks: Cell<bool>,
     /// Blocks that the program has marked, in the server's table.

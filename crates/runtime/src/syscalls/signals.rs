@@ -258,7 +258,7 @@ unsafe extern "C" fn on_fault(
         if deliver(signal, info, context) {
             return;
         }
-        crate::threads::visible::dies_at(address as usize);
+        let site = crate::threads::visible::dies_at(address as usize);
         let guard = (place::STACK - place::GUARD) as u64;
         let overflow = signal == libc::SIGSEGV
             && (address.wrapping_sub(guard) < place::GUARD as u64
@@ -275,6 +275,7 @@ unsafe extern "C" fn on_fault(
                 address,
                 pc,
                 frame,
+                site: if overflow { 0 } else { site },
                 ..Report::default()
             },
         )

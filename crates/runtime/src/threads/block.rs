@@ -6,7 +6,7 @@
 
 use super::context::Step;
 use super::steps::point;
-use super::{on, repeated, sleep_sets, tables, threads};
+use super::{on, repeated, signals, sleep_sets, tables, threads};
 use crate::caller;
 use crate::memory::bytes;
 use crate::run::outcome;
@@ -79,6 +79,39 @@ fn begin(caller: usize) {
 }
 
 pub(super) fn begin_at(origin: Origin) {
+    enter(origin, false);
+}
+
+/// Memory is about to be taken away, all of it at once.
+pub(super) fn begin_remapping(origin: Origin) {
+    enter(origin, true);
+}
+
+/// A store is about to go into the buffer, if its memory is not taken away before; or a thread has taken some away, and others may meet that.
+pub(super) fn issues(origin: Origin) {
+    let me = threads().current.get();
+    signals::has_looked();
+    point(Step {
+        kind: step::ISSUE,
+        object: BLOCKS as usize,
+        origin,
+    });
+    looks(me, origin);
+}
+
+/// The memory of the access that the running thread announced is gone.
+pub(super) fn found_nothing(origin: Origin) {
+    looks(threads().current.get(), origin);
+}
+
+/// A thread looks whether its memory is there.
+fn looks(me: usize, origin: Origin) {
+    trace::access(me, BLOCKS, READ, origin, [0, 0, 0]);
+    repeated::moved(me, origin);
+    sleep_sets::executed(BLOCKS, 1, false);
+}
+
+fn enter(origin: Origin, remaps: bool) {
     let depth = threads().block.get();
     if depth == 0 {
         if threads().persistency.get() {
@@ -94,7 +127,13 @@ pub(super) fn begin_at(origin: Origin) {
         });
         let me = threads().current.get();
         undo().count.set(0);
-        trace::access(me, BLOCKS, READ | WRITE | LOCKED, origin, [0, 1, 0]);
+        trace::access(
+            me,
+            BLOCKS,
+            READ | WRITE | LOCKED,
+            origin,
+            [0, 1, remaps.into()],
+        );
         repeated::moved(me, origin);
         sleep_sets::executed(BLOCKS, 1, true);
     }

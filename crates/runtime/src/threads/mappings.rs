@@ -2,7 +2,7 @@
 //! touches it is concerned. Whoever comes later finds what is there then, which may be nothing.
 
 use super::unseen::{self, several};
-use super::{block, given_stacks, store_buffer, threads, visible};
+use super::{block, given_stacks, on, signals, store_buffer, threads, visible};
 use crate::memory::shadow::is_persistent;
 use crate::run::outcome;
 use crate::run::trace::Origin;
@@ -15,6 +15,10 @@ const LONGEST: usize = 1 << 20;
 const PAGE: usize = 4096;
 
 fn changes(start: usize, length: usize, origin: Origin) {
+    if on() && length <= LONGEST {
+        // What a handler touches, or takes away, others find before or after.
+        signals::before_access(start, length, false, origin);
+    }
     if !several() || is_persistent(start) {
         return super::acted();
     }
@@ -22,13 +26,13 @@ fn changes(start: usize, length: usize, origin: Origin) {
     if length > LONGEST || start.checked_add(length).is_none() {
         return unseen::note(what::MAPPING, origin);
     }
-    let is_step = visible::is_point(false, origin);
+    let is_step = visible::is_point(threads().mappings.get(), origin);
     if is_step && threads().persistency.get() {
         return unseen::note(what::MAPPING, origin);
     }
     // Others see all of it at once, or nothing: its lines are one step.
     if is_step {
-        block::begin_at(origin);
+        block::begin_remapping(origin);
     }
     visible::replace(start, length, origin);
     given_stacks::taken_away(start, length);
@@ -39,6 +43,15 @@ fn changes(start: usize, length: usize, origin: Origin) {
     }
     if is_step {
         block::end_at(origin);
+        threads().remapped.set(threads().mappings.get());
+    }
+}
+
+/// The memory is gone now: others may come before whatever the thread does next.
+#[inline(always)]
+pub(super) fn settled(origin: Origin) {
+    if threads().remapped.replace(false) {
+        block::issues(origin);
     }
 }
 

@@ -93,6 +93,10 @@ pub(crate) struct Threads {
     only_main: Cell<bool>,
     /// Creating a thread is a step.
     creations: Cell<bool>,
+    /// Memory is taken away while there are others: issuing a store is a step.
+    mappings: Cell<bool>,
+    /// The running thread has just taken some away.
+    remapped: Cell<bool>,
     policy: Cell<steps::Policy>,
     /// A thread ended the process; what others still do is looked at, as if they had been faster.
     over: Cell<bool>,
@@ -221,6 +225,8 @@ pub(crate) fn begin(job: &JobHeader) {
         .stops
         .set(job.flags & job::SHOW != 0 && job.stop_origin != 0);
     threads.creations.set(job.flags & job::CREATIONS != 0);
+    threads.mappings.set(job.flags & job::MAPPINGS != 0);
+    threads.remapped.set(false);
     threads.sections.set(job.flags & job::SECTIONS != 0);
     threads.policy.set(steps::Policy::of(job.flags, job.dice));
     // Only threads of the last run have left anything behind.

@@ -25,6 +25,7 @@ pub(super) use delivery::{
     Waiting, before_access, before_push, before_step, interrupts, is_spent, pause, poll, wait_for,
     would_interrupt,
 };
+pub(super) use delivery::{has_looked, stay_inside};
 pub(super) use info::{SignalInfo, SignalInfos, describe};
 use landfall_vocab::builtin::Builtin;
 use landfall_vocab::record::access::{READ, WRITE};
@@ -49,6 +50,8 @@ pub(super) struct Signals {
     on: Cell<bool>,
     /// The running thread has just looked, and is about to announce what it looked for.
     looked: Cell<bool>,
+    /// It is between the load and the store of one instruction.
+    inside: Cell<bool>,
     /// Some handler does not return: a thread looks everywhere.
     jumps: Cell<bool>,
     /// Signals that are sent: the numbers of their words, as far as the checker knows.

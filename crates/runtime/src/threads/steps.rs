@@ -129,6 +129,7 @@ fn drains(kind: u8) -> bool {
             | step::HOLD
             | step::LET_GO
             | step::PREEMPT
+            | step::ISSUE
     )
 }
 

@@ -204,10 +204,12 @@ macro_rules! noted {
                     $before($what, [a, b, c, d, e], origin);
                 }
                 // SAFETY: the program calls it: its arguments are what libc's own function takes.
-                unsafe { match real().$target() {
+                let result = unsafe { match real().$target() {
                     Some(function) => function(a, b, c, d, e, f),
                     None => usize::MAX,
-                } }
+                } };
+                mappings::settled(origin);
+                result
             }
         )*
     };

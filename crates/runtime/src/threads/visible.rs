@@ -110,13 +110,21 @@ fn is_streamed(address: usize) -> bool {
 }
 
 /// The program dies of an access to that address: if it is one of ours, it is in conflict with whoever took the memory away.
-pub(crate) fn dies_at(address: usize) {
+/// Where that access is, as a number from 1 on; 0 if it is none of ours.
+pub(crate) fn dies_at(address: usize) -> u64 {
     if super::on() {
         let access = threads().pending.get();
         if address.wrapping_sub(access.address) < access.length {
-            access.done(0, 0, 0);
+            let atomic = access.flags & (flag::ORDERING | LOCKED) != 0;
+            match threads().mappings.get() && is_point(atomic, access.origin) {
+                // It has touched nothing.
+                true => block::found_nothing(access.origin),
+                false => access.done(0, 0, 0),
+            }
+            return (access.origin.number() & u64::from(u32::MAX)) + 1;
         }
     }
+    0
 }
 
 /// Address and length in one word.
@@ -167,12 +175,21 @@ pub(super) fn announce(
     access
 }
 
-/// A block of the heap is about to be given back: whoever touches it, before or after, is in conflict with that.
+/// A block of the heap is given back: whoever touches it, before or after, is in conflict with that. Its lines are steps one by one, but
+/// it is `gone` with the first: who comes between two of them comes too late.
 ///
 /// # Safety
 /// `block` is a block of the heap, so long.
-pub(crate) unsafe fn give_back(block: usize, length: usize, origin: Origin) {
+pub(crate) unsafe fn give_back(
+    block: usize,
+    length: usize,
+    origin: Origin,
+    mut gone: impl FnMut(),
+) {
     super::fences::fence(origin);
+    if length == 0 {
+        return gone();
+    }
     // SAFETY: what the caller promises.
     unsafe {
         by_lines(block, length, |at, piece| {
@@ -192,6 +209,9 @@ pub(crate) unsafe fn give_back(block: usize, length: usize, origin: Origin) {
             };
             let found = digest((block + at) as *const u8, piece);
             access.done(found, found, 0);
+            if at == 0 {
+                gone();
+            }
         })
     };
 }
@@ -419,6 +439,9 @@ pub(crate) unsafe fn store(to: usize, from: *const u8, length: usize, abi: u32, 
     let order = ordering(abi);
     let flags = hooks::flags(abi) | if locked { flag::LOCKED } else { 0 };
     let streams = flags & flag::NON_TEMPORAL != 0 && !locked;
+    if abi & hooks::SAME_INSTRUCTION != 0 && !trusted::hides(to, length) {
+        signals::stay_inside();
+    }
     // What is persisted in one piece is a step of its own.
     let persists = threads().persistency.get() && is_persistent(to);
     let most = if persists { 8 } else { LINE as usize };
@@ -451,6 +474,9 @@ pub(crate) unsafe fn store(to: usize, from: *const u8, length: usize, abi: u32, 
                 origin,
             };
             if buffered && !locked {
+                if threads().mappings.get() && is_point(order != 0, origin) {
+                    block::issues(origin);
+                }
                 store_buffer::make_room(origin);
                 threads().pending.set(access);
                 if threads().stops.get() {
@@ -467,6 +493,7 @@ pub(crate) unsafe fn store(to: usize, from: *const u8, length: usize, abi: u32, 
                 let changes = || piece > 8 || found(to, piece) != digest(from, piece);
                 if visible || !store_buffer::goes_past(stream, to) && changes() {
                     heap_checks::look_if_asked(to, piece, true);
+                    die_now(to);
                     let hidden = if visible { 0 } else { READ };
                     let streamed = match streams {
                         true => record::streamed(stream.into(), wanted),
@@ -502,6 +529,18 @@ pub(crate) unsafe fn store(to: usize, from: *const u8, length: usize, abi: u32, 
             access.done(found, digest(from, piece), streams.into());
         })
     };
+}
+
+/// Who dies of a store does so before it is in the buffer: nobody could take it out again.
+///
+/// # Safety
+/// The program asks to write there.
+unsafe fn die_now(at: usize) {
+    if !is_persistent(at) {
+        let at = at as *mut u8;
+        // SAFETY: what the caller promises; and nobody else runs.
+        unsafe { at.write_volatile(at.read_volatile()) };
+    }
 }
 
 /// What a store is about to replace.

@@ -51,6 +51,8 @@ pub(crate) enum Missing {
     Streamed,
     /// Both are parts of one copy on one line.
     Torn,
+    /// Both are halves of one store, on two lines.
+    Straddles,
 }
 
 /// The stores behind a failure, from what the executions after each crash read. A crash in which a store overtook another
@@ -165,6 +167,9 @@ pub(crate) fn missing(run: &LoggedRun, lost: Cut, kept: Option<Cut>) -> Missing 
     if kept.is_some_and(torn) {
         return Missing::Torn;
     }
+    if kept.is_some_and(|kept| halves(events, from, run.event_of(kept))) {
+        return Missing::Straddles;
+    }
     if events[from].is_non_temporal() {
         return Missing::Streamed;
     }
@@ -179,6 +184,17 @@ pub(crate) fn missing(run: &LoggedRun, lost: Cut, kept: Option<Cut>) -> Missing 
         Some(flush) => Missing::FlushedLate { flush },
         None => Missing::NeverFlushed,
     }
+}
+
+/// Are these two stores made at one place, one right after the other, to two words beside each other with the end of a line between?
+fn halves(events: &[Record], lost: usize, kept: usize) -> bool {
+    let between = events.get(lost + 1..kept).unwrap_or_default();
+    let (a, b) = (&events[lost], &events[kept]);
+    lost < kept
+        && between.iter().all(|event| event.kind == RecordKind::Stack)
+        && a.origin == b.origin
+        && a.offset.abs_diff(b.offset) == 8
+        && line_of(a.offset) != line_of(b.offset)
 }
 
 /// Do all stores after the first go on with its copy?

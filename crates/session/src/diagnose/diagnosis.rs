@@ -128,6 +128,15 @@ impl<'a> Diagnosis<'a> {
     ) -> Result<(), Error> {
         let (target, until) = (self.target, self.until);
         let failures = behaviour.crashes.as_slice();
+        if let ([failure], false) = (failures, failed.events.is_empty())
+            && report.all().any(|f| f.kind == Kind::MissingSnapshot)
+        {
+            let what = what(&failed.outcome, self.replayer()?.names(1));
+            let symptom = Finding::of_failure(kind(&failed.outcome), &what, 1);
+            if self.tells_of_listed(&symptom, (first, failure), failed, report) {
+                return Ok(());
+            }
+        }
         if self.hurry.reached().is_some() {
             return self.plainly(failed, failures.len(), report);
         }
@@ -138,10 +147,7 @@ impl<'a> Diagnosis<'a> {
             let runs = [first.clone(), recovery];
             let story = story(&runs, std::slice::from_ref(failure));
             let found = cause(&runs, failures, story.as_ref(), self.replayer()?);
-            if let Some(finding) = &found
-                && (report.is_known(finding)
-                    || self.tells_of_listed(finding, &runs, failure, report))
-            {
+            if found.is_some_and(|finding| report.is_known(&finding)) {
                 return Ok(());
             }
         }

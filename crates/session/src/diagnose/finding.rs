@@ -122,6 +122,14 @@ fn innermost_place(execution: &Execution, names: &ProgramNames) -> Option<Place>
     {
         return Some(names.at(&at));
     }
+    // Of an access that was announced; who asked for it may have left no frame.
+    if let Outcome::Signal {
+        site: Some(site), ..
+    } = execution.outcome
+        && let Some(at) = names.site(site).filter(|at| at.line > 0)
+    {
+        return Some(at);
+    }
     frames.into_iter().next()
 }
 
@@ -224,6 +232,13 @@ pub(crate) fn fixes(finding: &Finding) -> Vec<Fix> {
     let (Some(lost), Some(kept)) = (finding.lost(), finding.kept()) else {
         return Vec::new();
     };
+    if finding.straddles() {
+        return vec![Fix {
+            after: lost.at.clone(),
+            bytes: Some(lost.bytes + kept.bytes),
+            ..Fix::new(Action::Align, true)
+        }];
+    }
     if finding.is_torn() {
         return vec![Fix {
             after: lost.at.clone(),
@@ -285,6 +300,7 @@ fn gap(runs: &[LoggedRun], story: &Overtaking, replayer: &Replayer) -> Option<Ga
         Missing::OtherLine { flush } => (GapKind::OtherLine, Some(flush)),
         Missing::Streamed => (GapKind::Streamed, None),
         Missing::Torn => (GapKind::Torn, None),
+        Missing::Straddles => (GapKind::Straddles, None),
     };
     let event = flush.and_then(|flush| run.execution.events.get(flush));
     let instruction = match event.map(|event| event.kind) {
@@ -301,7 +317,8 @@ fn gap(runs: &[LoggedRun], story: &Overtaking, replayer: &Replayer) -> Option<Ga
         // The nearest caller that is the program's own: what is called there is to be read as one thing.
         let mut callers = stack.into_iter().skip(1);
         let of_program = |frame: &Place| library(&frame.file).is_none();
-        let helper = |at: &Place| at.function != lost.function || at.file != lost.file;
+        let plain = |at: &Place| at.function.split('(').next().map(str::to_owned);
+        let helper = |at: &Place| plain(at) != plain(&lost) || at.file != lost.file;
         at.as_ref().filter(|at| helper(at))?;
         callers.find(of_program)
     });

@@ -33,6 +33,7 @@ pub fn describe(outcome: &Outcome, symbols: &Symbols) -> String {
             signal,
             address,
             pc,
+            ..
         } => {
             let what = match signal_name(*signal) {
                 Some(name) => name.to_owned(),

@@ -11,21 +11,21 @@ use crate::report::SearchReport;
 use landfall_check::finding::Unprotected;
 use landfall_finding::{Finding, Kind, Place, Severity};
 use landfall_model::log::Cut;
-use landfall_native::SubjectError;
+use landfall_native::{Execution, SubjectError};
 
 impl Diagnosis<'_> {
     /// Has a failing recovery read what a transaction on the list does not answer for? Then it is one more symptom of that.
     pub(super) fn tells_of_listed(
         &self,
         symptom: &Finding,
-        runs: &[LoggedRun],
-        failure: &Failure,
+        (first, failure): (&LoggedRun, &Failure),
+        failed: &Execution,
         report: &mut SearchReport,
     ) -> bool {
-        let (Some(transactions), [first, recovery]) = (&self.transactions, runs) else {
+        let Some(transactions) = &self.transactions else {
             return false;
         };
-        let seen = seen(first, failure, &recovery.execution);
+        let seen = seen(first, failure, failed);
         let listed = |at: &Place| {
             let mut stores = report.all().flat_map(Finding::unadded);
             stores.any(|store| store.at.as_ref() == Some(at))

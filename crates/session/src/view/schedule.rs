@@ -196,6 +196,10 @@ impl<'a> ScheduleNames<'a> {
         if step.act == Op::Pass.act() && step.access == Access::None {
             return true;
         }
+        // A store goes into the buffer.
+        if step.access == Access::Read && self.threads.is_blocks(step.object) {
+            return true;
+        }
         // Nothing has arrived.
         if step.act == Op::Deliver.act() && step.access == Access::Read {
             return true;
@@ -300,7 +304,9 @@ impl<'a> ScheduleNames<'a> {
             _ => format!("{value:#x}"),
         };
         match step.act {
-            _ if self.begins_block(step) => "an atomic block".to_owned(),
+            _ if self.begins_block(step) => {
+                self.remaps(step).unwrap_or("an atomic block").to_owned()
+            }
             Act::Load => format!("reads {object}: {}", value(step.found)),
             Act::Store if self.remaps(step).is_some() => {
                 format!("{} of {object}", self.remaps(step).unwrap_or_default())

@@ -144,7 +144,7 @@ impl Interpreter<'_> {
                     at: place,
                     value,
                     order,
-                } if self.model == Model::Tso => {
+                } if self.model == Model::Tso && !self.stops_to_issue(thread, place) => {
                     self.leaves_section(thread, trace);
                     let streams = matches!(instr, Instr::Stream { .. });
                     let cell = self.cell(thread, place);
@@ -191,6 +191,7 @@ impl Interpreter<'_> {
                         | Instr::Arrive { .. }
                         | Instr::Rmw { .. }
                         | Instr::Cas { .. }
+                        | Instr::Unmap(_)
                         | Instr::Fence => {
                             self.gated |= bit;
                         }

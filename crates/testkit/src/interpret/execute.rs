@@ -59,8 +59,12 @@ impl Interpreter<'_> {
         if matches!(instr, Instr::Fence | Instr::Sfence) {
             step.act = Act::Fence;
         }
+        if self.touches_mapping(thread, &instr, &mut step, trace) {
+            return step;
+        }
         if let Some(place) = instr.place() {
             let cell = self.cell(thread, place);
+            step.more = self.watched_mapping(cell, trace);
             (step.object, step.mask) = self.bytes(cell);
             step.persistent = self.program.persistent;
             step.found = self.memory[cell as usize];
@@ -110,6 +114,9 @@ impl Interpreter<'_> {
         let instr = self.program.threads[thread][self.threads[thread].pc as usize];
         if self.threads[thread].meets.is_some() {
             return self.left_barrier(thread, step, trace, at);
+        }
+        if self.at_mapping(thread, &instr, trace, at) {
+            return;
         }
         if let Some(place) = instr.place() {
             let cell = self.cell(thread, place);
@@ -174,7 +181,7 @@ impl Interpreter<'_> {
         self.advance(thread, trace, at + 1);
     }
 
-    fn did(&mut self, thread: usize) {
+    pub(super) fn did(&mut self, thread: usize) {
         let instr = self.program.threads[thread][self.threads[thread].pc as usize];
         if self.streams != 0 && instr.drains() {
             self.begin_epoch(thread);
@@ -195,6 +202,9 @@ impl Interpreter<'_> {
         let instr = self.program.threads[thread][self.threads[thread].pc as usize];
         if self.threads[thread].meets.is_some() {
             self.left_barrier(thread, &step, trace, at);
+            return step;
+        }
+        if self.at_mapping(thread, &instr, trace, at) {
             return step;
         }
         if let Some(place) = instr.place() {

@@ -360,6 +360,7 @@ impl Interpreter<'_> {
                     step.orders = Orders::strongest(Act::Commit, true);
                 }
                 (step.object, step.mask) = self.bytes(cell);
+                step.more = self.watched_mapping(cell, trace);
                 step.act = Act::Commit;
                 step.access = Access::Write;
                 step.persistent = self.program.persistent;

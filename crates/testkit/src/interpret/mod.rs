@@ -6,6 +6,7 @@
 mod advance;
 mod execute;
 mod leftovers;
+mod mapping;
 mod memory;
 mod section;
 mod turns;
@@ -135,6 +136,8 @@ pub struct Interpreter<'p> {
     ended: u64,
     /// Per thread, the first one that it is like, if anyone is to know.
     alike: Vec<Process>,
+    /// Memory was taken away while stores of others were on their way to it: this is no execution.
+    too_early: bool,
 }
 
 impl<'p> Interpreter<'p> {
@@ -208,6 +211,7 @@ impl<'p> Interpreter<'p> {
             gated: 0,
             ended: 0,
             alike: Vec::new(),
+            too_early: false,
         }
     }
 
@@ -264,6 +268,7 @@ impl<'p> Interpreter<'p> {
         self.taken_back = None;
         self.arrivals.clear();
         self.serial.clear();
+        self.too_early = false;
         self.open = 0;
         self.gated = 0;
         self.ended = 0;
@@ -391,6 +396,9 @@ impl Threads for Interpreter<'_> {
             trace.enabled.push(enabled.into());
         }
         self.report_waiting(trace);
+        if self.too_early {
+            trace.end = End::InVain;
+        }
         if trace.end == End::Complete {
             self.note_all_looked_at();
         }

@@ -1,78 +1,28 @@
 //! Random multi-threaded programs, and what they can do by trying everything.
 
 pub mod agree;
+mod drafts;
 mod objects;
 pub mod renamed;
 pub mod signals;
 
 use crate::program::*;
+pub use drafts::{Draft, draft, draft_of_all, shape};
 use objects::Object;
-use proptest::prelude::*;
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::BTreeSet;
-
-/// An instruction before it has registers and values.
-#[derive(Clone, Copy, Debug)]
-pub enum Draft {
-    Load(u8),
-    Store(u8),
-    StoreRead(u8),
-    FetchAdd(u8),
-    Exchange(u8),
-    Cas(u8, u64),
-    Fence,
-    /// Skips the next instruction if the last read returned this.
-    SkipIf(u64),
-    /// The draft after it runs under a lock.
-    Locked(u8),
-    /// The rest of the thread runs under a lock.
-    LockRest(u8),
-    /// Spins until the variable holds this.
-    Await(u8, u64),
-    /// Spins until the variable held 0 and is exchanged for 1.
-    SpinLock(u8),
-    /// Spins until two variables, one read after the other, add up to this.
-    AwaitSum(u8, u8, u64),
-    /// Spins until the variable, read under a lock, holds this.
-    AwaitLocked(u8, u8, u64),
-    /// Adds one by a compare-and-swap, until it succeeds.
-    Count(u8),
-    /// Exchanges the first variable for 9 and looks at the second, and puts 0 back unless that holds this.
-    Announce(u8, u8, u64),
-    /// Tries to take a lock, and gives it back if it did.
-    Try(u8),
-}
-
-pub fn draft(vars: u8, locks: u8) -> impl Strategy<Value = Draft> {
-    let var = move || 0..vars;
-    prop_oneof![
-        5 => var().prop_map(Draft::Store),
-        5 => var().prop_map(Draft::Load),
-        1 => var().prop_map(Draft::StoreRead),
-        1 => var().prop_map(Draft::FetchAdd),
-        1 => var().prop_map(Draft::Exchange),
-        2 => (var(), 0u64..3).prop_map(|(v, e)| Draft::Cas(v, e)),
-        1 => Just(Draft::Fence),
-        1 => (0u64..2).prop_map(Draft::SkipIf),
-        1 => (0..locks).prop_map(Draft::Locked),
-        1 => (0..locks).prop_map(Draft::LockRest),
-    ]
-}
-
-pub fn shape(threads: usize, instrs: usize) -> impl Strategy<Value = Vec<Vec<Draft>>> {
-    (1u8..=3).prop_flat_map(move |vars| {
-        prop::collection::vec(
-            prop::collection::vec(draft(vars, 2), 0..=instrs),
-            2..=threads,
-        )
-    })
-}
 
 /// Cells: three variables, two locks. Registers: each read goes to its own.
 pub fn build(shape: &[Vec<Draft>], order: Order) -> Program {
     let mut program = Program::default();
     let vars = program.array(3, 0);
     let locks = program.array(2, 0);
+    let unmaps = |draft: &Draft| matches!(draft, Draft::Unmap);
+    if shape.iter().flatten().any(unmaps) {
+        let word = program.cell(0).cell;
+        let cells = vars.cell..vars.cell + 2;
+        program.mappings.push(Mapping { cells, word });
+    }
     let at = |base: Place, index: u8| Place {
         cell: base.cell + u32::from(index),
         index: None,
@@ -124,6 +74,27 @@ pub fn build(shape: &[Vec<Draft>], order: Order) -> Program {
                     expect: expect.into(),
                     new: value.into(),
                 }),
+                Draft::Update(v) => {
+                    let (to, at) = (fresh(), at(vars, v));
+                    code.push(Instr::Load { to, at, order });
+                    code.push(Instr::Calc {
+                        to,
+                        a: to.into(),
+                        op: Op::Add,
+                        b: 1.into(),
+                    });
+                    code.push(Instr::Store {
+                        at,
+                        value: to.into(),
+                        order,
+                    });
+                }
+                Draft::Unmap => code.extend(program.mappings.first().map(|of| {
+                    Instr::Unmap(Place {
+                        cell: of.word,
+                        index: None,
+                    })
+                })),
                 Draft::Fence => code.push(Instr::Fence),
                 Draft::SkipIf(wanted) => {
                     // Locks are not skipped: an unlock must find its lock.
@@ -384,6 +355,8 @@ struct State {
     asked: Vec<u32>,
     /// Who waits at a barrier, and for how many arrivals.
     meeting: Vec<Option<(u32, u64)>>,
+    /// Cells that were taken away, as bits.
+    gone: u64,
 }
 
 /// Are reads and stores told apart, or states only? With loops there are too many histories.
@@ -414,6 +387,7 @@ impl State {
                 .collect(),
             asked: vec![0; threads],
             meeting: vec![None; threads],
+            gone: 0,
         }
     }
 
@@ -566,6 +540,14 @@ fn step(program: &Program, model: Model, state: &mut State, thread: usize) -> bo
     };
     let drained = state.buffers[thread].is_empty();
     let mut next_pc = pc as u32 + 1;
+    let gone = |at: &Place| instr.accesses() && state.gone >> at.cell & 1 != 0;
+    if let Some(at) = instr.place().filter(gone) {
+        let word = program.mapping(at.cell).unwrap_or(at.cell);
+        state.read(thread, state.writer[word as usize]);
+        state.threads[thread].1[FAULT.0 as usize] = 1;
+        state.threads[thread].0 = program.threads[thread].len() as u32;
+        return true;
+    }
     match instr {
         Instr::Load { to, at, .. } => {
             let cell = at.cell as usize;
@@ -603,6 +585,19 @@ fn step(program: &Program, model: Model, state: &mut State, thread: usize) -> bo
             return false;
         }
         Instr::Fence => {}
+        Instr::Unmap(at) => {
+            // All of a mapping goes at once, when nothing is on its way to it any more.
+            let of = |of: &&Mapping| of.word == at.cell;
+            let cells = program.mappings.iter().find(of).map(|of| of.cells.clone());
+            let cells = cells.unwrap_or_default();
+            let mut waiting = state.buffers.iter().flatten();
+            if !drained || waiting.any(|(cell, ..)| cells.contains(cell)) {
+                return false;
+            }
+            state.gone |= cells.fold(0, |all, cell| all | 1 << cell);
+            let number = number(state);
+            state.wrote(at.cell as usize, 1, number);
+        }
         Instr::Create(of) => {
             if !drained {
                 return false;

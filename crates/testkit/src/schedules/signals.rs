@@ -57,6 +57,12 @@ pub fn handler(code: &[Instr], number: usize) -> Vec<Instr> {
             b: operand(b),
             to: to + 1,
         },
+        Instr::Calc { to, a, op, b } => Instr::Calc {
+            to: own(to),
+            a: operand(a),
+            op,
+            b: operand(b),
+        },
         other => other,
     });
     let ran = Instr::Calc {
@@ -96,10 +102,32 @@ fn insert(code: &mut Vec<Instr>, at: usize, part: &[Instr]) {
     *code = whole;
 }
 
+/// Is that in the middle of a read-modify-write without a lock? No signal arrives inside of an instruction.
+fn is_inside(code: &[Instr], at: usize) -> bool {
+    let is_update = |first: Option<usize>| {
+        let part = first.and_then(|first| code.get(first..first + 3));
+        let Some(
+            [
+                Instr::Load { to, at, .. },
+                Instr::Calc { to: new, .. },
+                Instr::Store {
+                    at: place, value, ..
+                },
+            ],
+        ) = part
+        else {
+            return false;
+        };
+        at == place && to == new && *value == Operand::Reg(*to)
+    };
+    is_update(at.checked_sub(1)) || is_update(at.checked_sub(2))
+}
+
 /// The program, and all programs in which the handler stands between two instructions of a thread, or at its ends.
 pub fn interrupted(program: &Program, thread: usize, handler: &[Instr]) -> Vec<Program> {
     let mut all = vec![program.clone()];
-    for at in 0..=program.threads[thread].len() {
+    let code = &program.threads[thread];
+    for at in (0..=code.len()).filter(|at| !is_inside(code, *at)) {
         let mut with = program.clone();
         insert(&mut with.threads[thread], at, handler);
         all.push(with);
@@ -141,7 +169,7 @@ pub fn looking(
     part.extend(inner);
     let code = &mut program.threads[thread];
     for at in (0..=code.len()).rev() {
-        if code.get(at).is_none_or(&looks) {
+        if !is_inside(code, at) && code.get(at).is_none_or(&looks) {
             insert(code, at, &part);
         }
     }

@@ -1,5 +1,6 @@
 //! Atomic blocks: beginning one is a transition that is in conflict with every access of others, because it may do anything. So is a place
-//! where the program asks that others may go on (`lf_preempt`).
+//! where the program asks that others may go on (`lf_preempt`). Taking memory away is a block, too; where a program does that, a store is a
+//! transition already when it goes into the buffer: the memory may be gone by then.
 
 use super::{TraceReader, word};
 use landfall_explore::schedule::{Access, Act, Orders, Step, ThreadsError, Trace};
@@ -14,11 +15,13 @@ impl TraceReader {
         record: &Traced<'_>,
         trace: &mut Trace,
     ) -> Result<(), ThreadsError> {
-        if record.flags & access::WRITE == 0 {
+        let issues = record.flags & (access::READ | access::WRITE) == access::READ;
+        if record.flags & access::WRITE == 0 && !issues {
             self.threads[thread].in_block = false;
             return Ok(());
         }
-        self.block_seen = true;
+        self.block_seen |= !issues;
+        self.mapping_seen |= !issues && word(record, 2) != 0;
         let site = self.site(record);
         self.threads[thread].site = site;
         let Some(open) = self.open.take() else {
@@ -26,6 +29,10 @@ impl TraceReader {
         };
         let mut step = self.skeleton(&open, site, trace);
         (step.object, step.mask) = (self.objects.of(BLOCKS), 1);
+        if issues {
+            step.access = Access::Read;
+            return self.finish(&open, step, trace);
+        }
         if open.kind == step::PREEMPT {
             // It does nothing, wherever it comes.
             step.access = Access::Write;

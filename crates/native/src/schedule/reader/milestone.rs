@@ -192,6 +192,8 @@ impl TraceReader {
             crowd: _,
             block_seen: _,
             blocks: _,
+            mapping_seen: _,
+            mappings: _,
             atomics: _,
             late: _,
             buffered: _,

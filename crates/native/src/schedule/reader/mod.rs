@@ -144,6 +144,9 @@ pub(super) struct TraceReader {
     /// There was an atomic block; and it was expected.
     pub(super) block_seen: bool,
     pub(super) blocks: bool,
+    /// Memory was taken away; and that was expected.
+    pub(super) mapping_seen: bool,
+    pub(super) mappings: bool,
     /// Threads that looked at what tells them from others, in any execution.
     observed: Vec<Process>,
     /// How persistent memory was stored to last.

@@ -202,6 +202,7 @@ pub(super) fn drains(kind: u8) -> bool {
             | step::HOLD
             | step::LET_GO
             | step::PREEMPT
+            | step::ISSUE
     )
 }
 

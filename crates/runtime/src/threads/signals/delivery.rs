@@ -200,15 +200,31 @@ pub(in super::super) fn before_access(
     origin: Origin,
 ) {
     if are_on() {
+        if all().inside.replace(false) {
+            return all().looked.set(is_step);
+        }
         let looked = accesses(address, length, is_step, origin);
         all().looked.set(looked && is_step);
+    }
+}
+
+/// What comes next belongs to the instruction that the thread is in: no signal arrives there.
+pub(in super::super) fn stay_inside() {
+    all().inside.set(are_on());
+}
+
+/// The thread has looked before what it announces next.
+#[inline(always)]
+pub(in super::super) fn has_looked() {
+    if are_on() {
+        all().looked.set(true);
     }
 }
 
 /// The same, where nothing is announced: a store buffer takes it.
 #[inline(always)]
 pub(in super::super) fn before_push(address: usize, length: usize, is_step: bool, origin: Origin) {
-    if are_on() {
+    if are_on() && !all().inside.replace(false) {
         accesses(address, length, is_step, origin);
     }
 }

@@ -53,6 +53,8 @@ struct CauseEntry {
     times: u64,
     /// Plainer schedules are looked for.
     closely: bool,
+    /// In the execution it was found in no other failure comes before it.
+    comes_first: bool,
     /// Of a data race: where both orders of it begin.
     swaps: Swaps,
 }
@@ -142,7 +144,8 @@ impl<'a> ScheduleFindings<'a> {
     /// time for stays as it is.
     pub(crate) fn settle(&mut self, native: &mut NativeThreads<'_>) -> Result<(), Error> {
         let (order, relation) = (self.order, self.races.unwrap_or_default());
-        for entry in &mut self.entries {
+        let mut never_first = Vec::new();
+        for (number, entry) in self.entries.iter_mut().enumerate() {
             if entry.preemptions != u32::MAX && entry.schedules.len() == 1 {
                 continue;
             }
@@ -163,6 +166,11 @@ impl<'a> ScheduleFindings<'a> {
                     best = Some((cost, schedule));
                 }
             }
+            // Whatever comes before it is told, and is to be mended first.
+            if best.is_none() && !entry.comes_first {
+                never_first.push(number);
+                continue;
+            }
             let ((_, preemptions, _), schedule) = best.ok_or_else(not_again)?;
             if let Some(same) = entry.same.take()
                 && let Ok(trace) = follow(native, &same, order)
@@ -172,6 +180,10 @@ impl<'a> ScheduleFindings<'a> {
             }
             entry.preemptions = preemptions;
             entry.schedules = vec![schedule];
+        }
+        for number in never_first.into_iter().rev() {
+            self.entries.remove(number);
+            self.known.clear();
         }
         Ok(())
     }
@@ -242,8 +254,26 @@ impl<'a> ScheduleFindings<'a> {
 
     fn note(&mut self, native: &NativeThreads<'_>, cause: Cause, search: &dyn Explored) {
         let known = *(self.known.entry(cause.identity())).or_insert(self.entries.len());
+        let (order, relation) = (self.order, self.races.unwrap_or_default());
+        let comes_first = |cause: &Cause| match cause {
+            Cause::Failed { .. } => cause.shows(native, search.trace(), order, relation),
+            _ => true,
+        };
         if let Some(known) = self.entries.get_mut(known) {
             known.times += 1;
+            if !known.closely || known.comes_first {
+                return;
+            }
+            // Another thread failed before it until now. Where more accesses are steps it may be shown without that.
+            let job = native.replay(&[]);
+            let first = comes_first(&cause);
+            if first || job.threads.points != known.job.threads.points {
+                known.comes_first = first;
+                known.same = cause.in_another_order(search);
+                known.schedules = candidates(search, cause.thread());
+                known.job = job;
+                known.cause = cause;
+            }
             return;
         }
         let closely = known < CLOSELY;
@@ -253,6 +283,7 @@ impl<'a> ScheduleFindings<'a> {
         };
         let entry = CauseEntry {
             same: (closely.then(|| cause.in_another_order(search))).flatten(),
+            comes_first: comes_first(&cause),
             cause,
             job: native.replay(&[]),
             schedules,

@@ -1,0 +1,168 @@
+//! Sources in assembly: each instruction that touches memory is announced before, and behind if it stores (`native/compiler/assembly`). A load is one
+//! when it is announced. A store is made by the instruction, taken back, and made again as any other store is: it may wait in the buffer, and others may
+//! come between the load and the store of one instruction, unless that is locked.
+
+use crate::memory::bytes;
+use crate::memory::shadow::is_persistent;
+use crate::run::call_stack;
+use crate::run::trace::Origin;
+use crate::state::{run, watching};
+use crate::threads::visible::{self, Access};
+use crate::threads::{fence, leftovers, unseen};
+use core::arch::global_asm;
+use core::cell::Cell;
+use landfall_vocab::builtin::Builtin;
+use landfall_vocab::record::unseen as what_unseen;
+
+/// What an instruction does to its operand. The compiler has the same numbers.
+const LOAD: usize = 0;
+const UPDATE: usize = 2;
+const LOCKED: usize = 3;
+
+/// The longest operand that is announced.
+const MOST: usize = 16;
+/// As the pass says it of assembly inside of functions.
+const VOLATILE: u32 = 1 << 3;
+
+/// Between the two announcements of one instruction; nobody else runs meanwhile.
+#[repr(C)]
+pub(crate) struct AnnouncedInstruction {
+    stores: Cell<bool>,
+    locked: Cell<bool>,
+    address: Cell<usize>,
+    length: Cell<usize>,
+    /// The store of an instruction that has loaded.
+    second: Cell<bool>,
+    found: [Cell<u8>; MOST],
+    access: Cell<Option<Access>>,
+    origin: Cell<Origin>,
+}
+
+impl AnnouncedInstruction {
+    fn found(&self) -> *mut u8 {
+        self.found.as_ptr().cast_mut().cast()
+    }
+}
+
+macro_rules! outer {
+    ($name:literal) => {
+        concat!(
+            ".globl ", $name, "\n", $name, ":\n",
+            "push rbp\nmov rbp, rsp\npushfq\npush rax\npush rcx\npush rdx\npush rsi\npush rdi\npush r8\npush r9\npush r10\npush r11\npush rbx\n",
+            "mov rbx, rsp\nsub rsp, 512\nand rsp, -16\nfxsave64 [rsp]\ncld"
+        )
+    };
+}
+
+macro_rules! back {
+    () => {
+        "fxrstor64 [rsp]\nmov rsp, rbx\npop rbx\npop r11\npop r10\npop r9\npop r8\npop rdi\npop rsi\npop rdx\npop rcx\npop rax\npopfq\npop rbp\nret"
+    };
+}
+
+// All registers and flags are the program's, and stay as they are.
+global_asm!(
+    outer!("__lf_assembly_before"),
+    "mov rsi, [rbp+16]",
+    "mov rdx, [rbp+8]",
+    "call {before}",
+    back!(),
+    outer!("__lf_assembly_after"),
+    "call {after}",
+    back!(),
+    outer!("__lf_assembly_fence"),
+    "mov rdi, [rbp+8]",
+    "call {fence}",
+    back!(),
+    outer!("__lf_assembly_unknown"),
+    "mov rdi, [rbp+8]",
+    "call {unknown}",
+    back!(),
+    before = sym before,
+    after = sym after,
+    fence = sym orders,
+    unknown = sym unknown,
+);
+
+fn here(caller: usize) -> Origin {
+    Origin::library(Builtin::assembly, caller)
+}
+
+unsafe extern "C" fn before(address: usize, what: usize, caller: usize) {
+    call_stack::enter();
+    let now = &run().instruction;
+    now.stores.set(false);
+    let (touch, length) = (what & 0xff, what >> 8);
+    // Persistent memory is seen as it is touched.
+    if !watching() || is_persistent(address) || length > MOST {
+        return;
+    }
+    let origin = here(caller);
+    let mut loaded = [0u8; MOST];
+    // SAFETY: the program is about to touch so many bytes there.
+    let access = unsafe {
+        match touch {
+            LOAD | UPDATE => {
+                visible::load(address, loaded.as_mut_ptr(), length, VOLATILE, origin);
+                None
+            }
+            LOCKED => Some(visible::update(address, length, 0, super::SEQ_CST, origin)),
+            _ => None,
+        }
+    };
+    // Others may have run until here.
+    let now = &run().instruction;
+    now.stores.set(touch != LOAD);
+    now.locked.set(touch == LOCKED);
+    now.second.set(touch == UPDATE);
+    now.address.set(address);
+    now.length.set(length);
+    now.access.set(access);
+    now.origin.set(origin);
+    if touch != LOAD {
+        // SAFETY: as above; there is room for as many.
+        unsafe { bytes::copy(now.found(), address as *const u8, length) };
+    }
+}
+
+unsafe extern "C" fn after() {
+    call_stack::enter();
+    let now = &run().instruction;
+    if !now.stores.replace(false) {
+        return;
+    }
+    let (address, length) = (now.address.get(), now.length.get());
+    let mut stored = [0u8; MOST];
+    // SAFETY: the instruction has just stored so many bytes there.
+    unsafe {
+        bytes::copy(stored.as_mut_ptr(), address as *const u8, length);
+        if let Some(access) = now.access.take() {
+            let found = visible::digest(now.found(), length);
+            return access.done(found, visible::digest(stored.as_ptr(), length), 0);
+        }
+        bytes::copy(address as *mut u8, now.found(), length);
+        let half = if now.second.get() {
+            super::SAME_INSTRUCTION
+        } else {
+            0
+        };
+        visible::store(
+            address,
+            stored.as_ptr(),
+            length,
+            VOLATILE | half,
+            now.origin.get(),
+        );
+    }
+}
+
+unsafe extern "C" fn orders(caller: usize) {
+    call_stack::enter();
+    fence(here(caller));
+}
+
+unsafe extern "C" fn unknown(caller: usize) {
+    call_stack::enter();
+    unseen::note(what_unseen::ASSEMBLY, here(caller));
+    leftovers::anything_is_read();
+}
