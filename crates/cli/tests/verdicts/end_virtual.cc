@@ -1,9 +1,11 @@
-// The pointer to the derived class' functions is lost, and a function is called that the base does not have.
+// A pointer to the functions of a class is of the run that stored it. And the one to the derived class' is lost: a function is called that the base
+// does not have.
 // check: --checks crash
 // exit: 100
-// finds: abort a pure virtual function is called
+// finds: volatile-pointer to its code or variables
 // check: --checks crash -DALIVE
-// exit: 0
+// exit: 100
+// finds: volatile-pointer to its code or variables
 // check: --checks crash -DTERMINATE
 // exit: 100
 // finds: abort std::terminate is called, and not for an exception
