@@ -1,9 +1,12 @@
 // malloc is persistent memory, and two threads use it at once.
 // check: --pm-heap --checks crash
 // exit: 0
-// check: --pm-heap --checks crash -DFORGETS
+// check: --pm-heap --checks crash -DFORGETS --pm-fill zero
 // exit: 100
 // finds: assertion `n->value` is false
+// check: --pm-heap --checks crash -DFORGETS
+// exit: 100
+// finds: segfault
 #include <assert.h>
 #include <landfall.h>
 #include <pthread.h>
