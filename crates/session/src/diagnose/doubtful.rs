@@ -6,11 +6,12 @@ use crate::diagnose::diagnosis::{Diagnosis, internal};
 use crate::diagnose::finding::{self, what};
 use crate::diagnose::provenance::{StoreSource, first_reads, readings};
 use crate::error::Error;
+use crate::names::ProgramNames;
 use crate::programs::{Failure, LoggedRun, Replayer, RunRole};
 use crate::report::SearchReport;
 use landfall_explore::recovery::Behaviour;
 use landfall_explore::subject::Read;
-use landfall_finding::{Finding, Kind, Severity};
+use landfall_finding::{Finding, Kind, Place, Severity};
 use landfall_model::image::Image;
 use landfall_model::line::Addr;
 use landfall_native::{Execution, Outcome, RecordKind, SubjectError, volatile};
@@ -221,7 +222,7 @@ impl Diagnosis<'_> {
             }
             told.at = first_reads(recovery)
                 .nth(number)
-                .and_then(|(event, ..)| names.place(&recovery.events[event]));
+                .and_then(|(event, ..)| in_the_program(recovery, event, names));
             told.notes.extend(match doubt {
                 Doubt::Unwritten => allocated(runs, read, replayer),
                 Doubt::OfAnotherRun => stored(runs, failures, number, replayer),
@@ -230,6 +231,13 @@ impl Diagnosis<'_> {
         };
         self.judged(failures, story, report, brief, tell)
     }
+}
+
+/// Where the program itself is at an event, not a library that it calls.
+fn in_the_program(execution: &Execution, event: usize, names: &ProgramNames) -> Option<Place> {
+    let mut frames = names.stack_at(execution, event).into_iter();
+    let own = frames.find(|frame| !finding::is_inside(frame));
+    own.or_else(|| names.place(&execution.events[event]))
 }
 
 /// Where the block of bytes that nobody wrote comes from.
@@ -260,7 +268,9 @@ fn stored(
     let StoreSource::Store { run, entry } = *from else {
         return None;
     };
-    let at = replayer.names(run).place(runs.get(run)?.event(entry))?;
+    let stored_by = runs.get(run)?;
+    let (execution, event) = (&stored_by.execution, stored_by.event_of(entry));
+    let at = in_the_program(execution, event, replayer.names(run))?;
     Some(format!(
         "it was stored at {}: keep an offset, or a pointer into persistent memory, or set it anew in each run before it is used",
         at.colons()

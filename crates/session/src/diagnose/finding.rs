@@ -399,7 +399,12 @@ fn pointer_note(
     let leads = |reading: &&ReadProvenance| {
         reading.read.mask == 0xff && wild.wrapping_sub(reading.value) < OBJECT
     };
-    let reading = readings.iter().rev().find(leads)?;
+    // An access of what is no address at all is reported as one of 0.
+    let is_none = |reading: &&ReadProvenance| {
+        reading.read.mask == 0xff && wild == 0 && !matches!(reading.value >> 47, 0 | 0x1_ffff)
+    };
+    let mut newest = readings.iter().rev();
+    let reading = (newest.clone().find(is_none)).or_else(|| newest.find(leads))?;
     let choice = choice(reading, runs, replayer, last);
     let at = choice.at.as_ref().map_or_else(
         || "uninstrumented code".to_owned(),
