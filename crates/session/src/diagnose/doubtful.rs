@@ -48,13 +48,14 @@ impl Doubts {
         &mut self,
         bugs: &mut Diagnosis<'_>,
         (first, behaviour): (&LoggedRun, &Behaviour),
-        reads: &[Read],
+        reads: impl FnOnce(&Behaviour) -> Option<Vec<Read>>,
         report: &mut SearchReport,
     ) -> Result<bool, Error> {
         if self.looked_at >= MOST_LOOKED_AT || bugs.late().is_some() {
             return Ok(false);
         }
         self.looked_at += 1;
+        let reads = reads(behaviour).unwrap_or_default();
         let failures = &behaviour.crashes[..];
         let fresh = first.found.fresh();
         let mut found = false;

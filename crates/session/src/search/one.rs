@@ -241,8 +241,7 @@ pub(super) fn check<'w>(
         Some(tree.path_of(behaviour.run))
     };
     for (behaviour, number) in failing {
-        let path = reads(behaviour).unwrap_or_default();
-        if doubts.explain(&mut bugs, (&run, behaviour), &path, &mut report)? {
+        if doubts.explain(&mut bugs, (&run, behaviour), reads, &mut report)? {
             continue;
         }
         let failed = &failed[number as usize];
@@ -250,8 +249,7 @@ pub(super) fn check<'w>(
     }
     let well = |behaviour: &&Behaviour| behaviour.ended == Ended::Well;
     for behaviour in found.behaviours.iter().filter(well) {
-        let path = reads(behaviour).unwrap_or_default();
-        doubts.explain(&mut bugs, (&run, behaviour), &path, &mut report)?;
+        doubts.explain(&mut bugs, (&run, behaviour), reads, &mut report)?;
     }
     let complete = report.is_complete();
     judging.report(complete, &mut bugs, &mut report)?;
