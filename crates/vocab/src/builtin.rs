@@ -152,6 +152,8 @@ builtins!(
     any_value,
     atomic_block,
     assembly,
+    function_return,
+    function_entry,
 );
 
 impl Builtin {

@@ -12,6 +12,7 @@ use crate::state::{run, server};
 use crate::syscalls::clock;
 use crate::syscalls::dispatch::{Call, refuse};
 use crate::syscalls::error;
+use crate::syscalls::handlers;
 use crate::syscalls::io;
 use crate::syscalls::machine::{prctl, system_information, uname};
 use crate::syscalls::mappings::{map, own_memory, set_break, unmap};
@@ -86,9 +87,12 @@ pub(crate) fn perform(call: &Call) -> isize {
             SYS_getpid | SYS_gettid | SYS_getpgrp | SYS_getpgid | SYS_getsid
             | SYS_set_tid_address => PID,
             SYS_getppid => PARENT,
-            SYS_set_robust_list | SYS_rseq | SYS_membarrier | SYS_sched_yield | SYS_sigaltstack
-            | SYS_setpgid => 0,
+            SYS_set_robust_list | SYS_rseq | SYS_membarrier | SYS_sched_yield | SYS_setpgid => 0,
 
+            SYS_sigaltstack => {
+                let stack_pointer = (*call.context).uc_mcontext.gregs[REG_RSP as usize];
+                handlers::set_aside(a as *const _, b as *mut _, stack_pointer as usize)
+            }
             SYS_rt_sigaction => signals::set_action(a, b as *const _, c as *mut _),
             SYS_rt_sigprocmask => signals::set_mask(a as i32, b as *const u64, c as *mut u64),
             SYS_rt_sigpending => store(a, 0u64),

@@ -14,6 +14,7 @@ use crate::run::shared::control;
 use crate::run::trace::Origin;
 use crate::state::{run, watching};
 use crate::syscalls::dispatch::{self, Call};
+use crate::syscalls::handlers;
 use crate::threads;
 use core::arch::global_asm;
 use landfall_vocab::builtin::Builtin;
@@ -140,8 +141,8 @@ pub(crate) fn after_fault() -> *const () {
 }
 
 /// What the kernel writes of a context: flags, link, stack, registers, mask.
-const CONTEXT: usize = 304;
-const RED_ZONE: usize = 128;
+pub(crate) const CONTEXT: usize = 304;
+pub(crate) const RED_ZONE: usize = 128;
 
 /// Lets the signal handler return into the call, on the thread's own stack.
 ///
@@ -168,7 +169,7 @@ pub(crate) unsafe fn go(context: *mut ucontext_t) {
 ///
 /// # Safety
 /// `state` is what the kernel saved of vector registers.
-unsafe fn vector_length(state: *const u8) -> usize {
+pub(crate) unsafe fn vector_length(state: *const u8) -> usize {
     const MAGIC: u32 = 0x4650_5853;
     const SOFTWARE: usize = 464;
     const LEGACY: usize = 512;
@@ -191,8 +192,9 @@ unsafe extern "C" fn perform(context: *mut ucontext_t) {
             // Before it, signals come as before; what it unblocks, before it returns.
             let origin = Origin::library(Builtin::system_call, caller);
             threads::signals::look(origin);
+            run().answer_to.set(0);
             let result = dispatch::perform(&call, false);
-            (*context).uc_mcontext.gregs[REG_RAX as usize] = result as i64;
+            handlers::answer(context, result);
             run().call.set(dispatch::Current::NONE);
             threads::signals::look(origin);
             return;

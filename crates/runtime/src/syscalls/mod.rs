@@ -9,6 +9,7 @@ pub(crate) mod calls;
 pub(crate) mod clock;
 pub(crate) mod deferred;
 pub(crate) mod dispatch;
+pub(crate) mod handlers;
 pub(crate) mod io;
 pub(crate) mod machine;
 pub(crate) mod mappings;

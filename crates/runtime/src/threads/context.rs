@@ -14,6 +14,7 @@ use crate::memory::own::{allocate, place};
 use crate::run::trace::Origin;
 use crate::state::{run, server};
 use crate::syscalls::dispatch::Current;
+use crate::syscalls::handlers::AlternateStack;
 use crate::syscalls::sys;
 use core::arch::{asm, global_asm};
 use core::cell::Cell;
@@ -126,6 +127,8 @@ pub(crate) struct Context {
     scratch: Cell<usize>,
     /// Signals that it blocks, while others run.
     mask: Cell<u64>,
+    /// The stack that it has set aside for handlers, while others run.
+    alternate: Cell<AlternateStack>,
     /// The system call in the middle of which others went on.
     interrupted: Cell<bool>,
     call: Cell<(Current, Reach)>,
@@ -216,6 +219,7 @@ impl Context {
             entered,
             scratch,
             mask,
+            alternate,
             interrupted,
             call,
         } = self;
@@ -248,6 +252,7 @@ impl Context {
         entered.set(0);
         scratch.set(0);
         mask.set(run().mask.get());
+        alternate.set(AlternateStack::NONE);
         interrupted.set(false);
         call.set((Current::NONE, Reach::NONE));
     }
@@ -392,6 +397,8 @@ unsafe extern "C" fn decided(me: usize) -> *const usize {
     run().clock.set(to.clock.get());
     leaving.mask.set(run().mask.get());
     run().mask.set(to.mask.get());
+    leaving.alternate.set(run().alternate.get());
+    run().alternate.set(to.alternate.get());
     leaving.scratch.set(run().scratch.get());
     run().scratch.set(to.scratch.get());
     threads().current.set(next);

@@ -14,6 +14,7 @@ mod context;
 mod descriptor;
 pub(crate) mod direct;
 mod fences;
+pub(crate) mod frames;
 mod futex;
 pub(crate) mod given_stacks;
 mod identity;
@@ -143,6 +144,7 @@ pub(crate) struct Tables {
     stored: Cell<*mut leftovers::Stored>,
     repeated: Cell<*mut repeated::Repeated>,
     undo: Cell<*mut block::Undo>,
+    frames: Cell<*mut frames::Frames>,
     signal_infos: signals::SignalInfos,
     /// The top of the stack on which is decided who goes on.
     deciding: Cell<usize>,
@@ -192,6 +194,9 @@ pub(crate) fn prepare() -> bool {
     tables()
         .stored
         .set(allocate(size_of::<leftovers::Stored>()) as *mut leftovers::Stored);
+    tables()
+        .frames
+        .set(allocate(size_of::<frames::Frames>()) as *mut frames::Frames);
     server()
         .heaps
         .set(allocate(size_of::<[Heap; MOST]>()) as *mut [Heap; MOST]);
@@ -239,6 +244,7 @@ pub(crate) fn begin(job: &JobHeader) {
     objects().reset();
     sleep_sets::begin();
     repeated::begin();
+    frames::begin(0);
     signals::begin(job.flags);
     if threads.persistency.get() {
         watch(true);

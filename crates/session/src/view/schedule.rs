@@ -297,6 +297,11 @@ impl<'a> ScheduleNames<'a> {
         remaps.into_iter().find(|name| *name == function)
     }
 
+    /// Is it what this function of the runtime's does?
+    fn is_of(&self, step: &Step, function: &str) -> bool {
+        self.names.function(self.threads.origin(step.site)) == Some(function)
+    }
+
     pub(crate) fn what(&self, step: &Step) -> String {
         let object = self.name(step.object, step.mask);
         let value = |value: u64| match value {
@@ -308,6 +313,12 @@ impl<'a> ScheduleNames<'a> {
                 self.remaps(step).unwrap_or("an atomic block").to_owned()
             }
             Act::Load => format!("reads {object}: {}", value(step.found)),
+            Act::Store if self.is_of(step, "function_return") => {
+                format!("returns: {object} is gone")
+            }
+            Act::Store if self.is_of(step, "function_entry") => {
+                format!("takes the place of {object}")
+            }
             Act::Store if self.remaps(step).is_some() => {
                 format!("{} of {object}", self.remaps(step).unwrap_or_default())
             }
