@@ -219,6 +219,8 @@ void __lf_lfence(const struct lf_site *site) { print("lfence %s\n", at(site)); }
 void __lf_clflush(const void *p, const struct lf_site *site) { print("clflush %s %s\n", place(p), at(site)); }
 void __lf_clflushopt(const void *p, const struct lf_site *site) { print("clflushopt %s %s\n", place(p), at(site)); }
 void __lf_clwb(const void *p, const struct lf_site *site) { print("clwb %s %s\n", place(p), at(site)); }
+void __lf_step_begins(const struct lf_site *site) { (void)site; }
+void __lf_step_ends(void) {}
 void __lf_opaque(const struct lf_site *site) { (void)site; }
 void __lf_asm(const struct lf_site *site) { print("asm %s\n", at(site)); }
 

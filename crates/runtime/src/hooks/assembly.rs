@@ -15,12 +15,13 @@ use landfall_vocab::builtin::Builtin;
 use landfall_vocab::record::unseen as what_unseen;
 
 /// What an instruction does to its operand. The compiler has the same numbers.
-const LOAD: usize = 0;
-const UPDATE: usize = 2;
-const LOCKED: usize = 3;
+pub(crate) const LOAD: usize = 0;
+pub(crate) const STORE: usize = 1;
+pub(crate) const UPDATE: usize = 2;
+pub(crate) const LOCKED: usize = 3;
 
 /// The longest operand that is announced.
-const MOST: usize = 16;
+pub(crate) const MOST: usize = 32;
 /// As the pass says it of assembly inside of functions.
 const VOLATILE: u32 = 1 << 3;
 
@@ -90,14 +91,20 @@ fn here(caller: usize) -> Origin {
 
 unsafe extern "C" fn before(address: usize, what: usize, caller: usize) {
     call_stack::enter();
-    let now = &run().instruction;
-    now.stores.set(false);
+    run().instruction.stores.set(false);
     let (touch, length) = (what & 0xff, what >> 8);
     // Persistent memory is seen as it is touched.
-    if !watching() || is_persistent(address) || length > MOST {
-        return;
+    if watching() && !is_persistent(address) && length <= MOST {
+        // SAFETY: the program is about to touch so many bytes there.
+        unsafe { announce(address, length, touch, here(caller)) };
     }
-    let origin = here(caller);
+}
+
+/// The next instruction touches these bytes, no more than [`MOST`].
+///
+/// # Safety
+/// The program is about to touch so many bytes there.
+pub(crate) unsafe fn announce(address: usize, length: usize, touch: usize, origin: Origin) {
     let mut loaded = [0u8; MOST];
     // SAFETY: the program is about to touch so many bytes there.
     let access = unsafe {
@@ -127,6 +134,20 @@ unsafe extern "C" fn before(address: usize, what: usize, caller: usize) {
 
 unsafe extern "C" fn after() {
     call_stack::enter();
+    // SAFETY: the instruction that was announced has happened.
+    unsafe { settle() };
+}
+
+/// Has an instruction stored, and nobody knows of it?
+pub(crate) fn is_waiting() -> bool {
+    run().instruction.stores.get()
+}
+
+/// What the last instruction stored is a store like any other.
+///
+/// # Safety
+/// The instruction that was announced has happened, and nobody else has run since.
+pub(crate) unsafe fn settle() {
     let now = &run().instruction;
     if !now.stores.replace(false) {
         return;

@@ -25,7 +25,8 @@ pub(crate) fn walk(mut frame: usize, into: &mut [u64]) -> usize {
             count += 1;
             // From a stack for handlers to the one that was interrupted, it may go either way.
             let aside = run().alternate.get();
-            if outer <= frame && !(aside.has(frame) && !aside.has(outer)) {
+            let crosses = aside.has(frame) && !aside.has(outer);
+            if outer <= frame && !crosses {
                 break;
             }
             frame = outer;

@@ -150,6 +150,15 @@ pub(crate) const RED_ZONE: usize = 128;
 /// `context` is what the kernel gave to the handler that runs.
 pub(crate) unsafe fn go(context: *mut ucontext_t) {
     // SAFETY: what the caller promises.
+    unsafe { go_to(context, __lf_deferred as *const ()) }
+}
+
+/// Lets it return into code of ours, which finds the context at the top of the stack and goes on with it.
+///
+/// # Safety
+/// `context` is what the kernel gave to the handler that runs.
+pub(crate) unsafe fn go_to(context: *mut ucontext_t, code: *const ()) {
+    // SAFETY: what the caller promises.
     unsafe {
         let registers = &raw mut (*context).uc_mcontext.gregs;
         let stack = (*registers)[REG_RSP as usize] as usize;
@@ -161,7 +170,7 @@ pub(crate) unsafe fn go(context: *mut ucontext_t) {
         bytes::copy(at as *mut u8, context as *const u8, CONTEXT);
         (*(at as *mut ucontext_t)).uc_mcontext.fpregs = vector_at as *mut _;
         (*registers)[REG_RSP as usize] = at as i64;
-        (*registers)[REG_RIP as usize] = __lf_deferred as *const () as i64;
+        (*registers)[REG_RIP as usize] = code as i64;
     }
 }
 

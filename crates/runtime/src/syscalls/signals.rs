@@ -242,8 +242,11 @@ unsafe extern "C" fn on_fault(
         {
             return;
         }
-        if signal == libc::SIGTRAP && crate::memory::unannounced::on_step(context) {
-            return;
+        if signal == libc::SIGTRAP {
+            let stepped = crate::memory::unannounced::on_step(context);
+            if crate::threads::stepped::on_trap(context) || stepped {
+                return;
+            }
         }
         if matches!(signal, libc::SIGTRAP | libc::SIGILL)
             && crate::memory::rewritten::on_landing(signal, context)

@@ -6,6 +6,7 @@ use super::given_stacks::GivenStack;
 use super::lifecycle::How;
 use super::said::ThreadSayings;
 use super::signals::ThreadSignals;
+use super::stepped::Stepped;
 use super::trusted::Trusted;
 use super::wakes::Wakes;
 use super::{MOST, descriptor, tables, threads};
@@ -111,6 +112,7 @@ pub(crate) struct Context {
     pub(super) given_stack: GivenStack,
     pub(super) said: ThreadSayings,
     pub(super) trusted: Trusted,
+    pub(super) stepped: Stepped,
     pub(super) signals: ThreadSignals,
     pub(super) ids: ThreadIds,
     /// Its virtual time, while others run.
@@ -207,6 +209,7 @@ impl Context {
             given_stack,
             said,
             trusted,
+            stepped,
             signals,
             ids,
             clock,
@@ -240,6 +243,7 @@ impl Context {
         given_stack.begin();
         said.begin();
         trusted.begin();
+        stepped.begin();
         signals.begin();
         ids.begin();
         clock.set(run().clock.get());

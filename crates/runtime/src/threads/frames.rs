@@ -84,10 +84,6 @@ fn own() -> &'static ThreadFrames {
     &frames().threads[threads().current.get()]
 }
 
-#[expect(
-    clippy::mut_from_ref,
-    reason = "only the functions below look at it, one at a time"
-)]
 fn graves() -> &'static mut [Grave] {
     // SAFETY: as many as are counted were written; nobody else has them.
     unsafe {

@@ -37,6 +37,7 @@ mod sets;
 pub(crate) mod signals;
 mod sleep_sets;
 mod std_thread;
+pub(crate) mod stepped;
 mod steps;
 mod store_buffer;
 mod thread_specific;

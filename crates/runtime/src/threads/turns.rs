@@ -634,6 +634,13 @@ unsafe fn digest(room: *const u64, length: usize) -> Digest {
 /// Instrumented code calls it.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn __lf_turn(site: *const Site, number: u64, room: *mut u64, length: usize) {
+    // SAFETY: what the caller promises.
+    unsafe { comes_round(Origin::source(site), number, room, length) };
+}
+
+/// # Safety
+/// `room` is as above.
+pub(super) unsafe fn comes_round(origin: Origin, number: u64, room: *mut u64, length: usize) {
     if !super::on() || block::is_inside() || crate::syscalls::dispatch::uninterrupted() {
         return;
     }
@@ -647,7 +654,6 @@ unsafe extern "C" fn __lf_turn(site: *const Site, number: u64, room: *mut u64, l
         }
         (*room, digest(room, length))
     };
-    let origin = Origin::source(site);
     let now = Head {
         activation,
         number,
