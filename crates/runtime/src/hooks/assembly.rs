@@ -8,11 +8,10 @@ use crate::run::call_stack;
 use crate::run::trace::Origin;
 use crate::state::{run, watching};
 use crate::threads::visible::{self, Access};
-use crate::threads::{fence, leftovers, unseen};
+use crate::threads::{fence, leftovers, stepped};
 use core::arch::global_asm;
 use core::cell::Cell;
 use landfall_vocab::builtin::Builtin;
-use landfall_vocab::record::unseen as what_unseen;
 
 /// What an instruction does to its operand. The compiler has the same numbers.
 pub(crate) const LOAD: usize = 0;
@@ -75,14 +74,34 @@ global_asm!(
     "mov rdi, [rbp+8]",
     "call {fence}",
     back!(),
+    // The processor traps behind each instruction from then on.
     outer!("__lf_assembly_unknown"),
     "mov rdi, [rbp+8]",
     "call {unknown}",
+    "test eax, eax",
+    "je 2f",
+    "or qword ptr [rbp-8], 0x100",
+    "2:",
+    back!(),
+    outer!("__lf_assembly_entered"),
+    "call {entered}",
+    back!(),
+    outer!("__lf_assembly_head"),
+    "push r12",
+    "push r13",
+    "push r14",
+    "push r15",
+    "mov rdi, rbp",
+    "mov rsi, rsp",
+    "call {head}",
+    "add rsp, 32",
     back!(),
     before = sym before,
     after = sym after,
     fence = sym orders,
     unknown = sym unknown,
+    entered = sym stepped::source_entered,
+    head = sym head,
 );
 
 fn here(caller: usize) -> Origin {
@@ -182,8 +201,29 @@ unsafe extern "C" fn orders(caller: usize) {
     fence(here(caller));
 }
 
-unsafe extern "C" fn unknown(caller: usize) {
+/// An instruction comes that nobody knows: is it looked at as it happens?
+unsafe extern "C" fn unknown(caller: usize) -> u32 {
     call_stack::enter();
-    unseen::note(what_unseen::ASSEMBLY, here(caller));
     leftovers::anything_is_read();
+    stepped::begins_at(here(caller), caller)
+}
+
+/// Registers as they were put on the stack: above `frame` who called, below it the others, and from `others` on four more and vectors.
+unsafe extern "C" fn head(frame: *const u64, others: *const u64) {
+    const ON_STACK: usize = 11;
+    const OTHERS: usize = 4;
+    const VECTORS_AT: usize = 160 / 8;
+    const VECTORS: usize = 32;
+    call_stack::enter();
+    let mut kept = [0u64; 2 + ON_STACK + OTHERS + VECTORS];
+    // SAFETY: where the code above has put them.
+    unsafe {
+        let to = |at: usize| kept.as_ptr().add(at).cast_mut().cast::<u8>();
+        bytes::copy(to(1), frame.sub(ON_STACK).cast(), 8 * (1 + ON_STACK));
+        bytes::copy(to(2 + ON_STACK), others.cast(), 8 * OTHERS);
+        let vectors = others.add(OTHERS + VECTORS_AT);
+        bytes::copy(to(2 + ON_STACK + OTHERS), vectors.cast(), 8 * VECTORS);
+        let caller = *frame.add(1) as usize;
+        stepped::source_comes_round(here(caller), caller as u64, &mut kept);
+    }
 }

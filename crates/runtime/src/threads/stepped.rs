@@ -4,6 +4,7 @@
 
 use super::{is_opaque, on, tables, threads, turns, unseen};
 use crate::hooks::assembly::{self, LOAD, LOCKED, STORE, UPDATE};
+use crate::memory::bytes;
 use crate::memory::operand::{Operands, Registers, operands};
 use crate::memory::shadow::is_persistent;
 use crate::run::outcome;
@@ -14,6 +15,7 @@ use crate::syscalls::deferred;
 use core::arch::global_asm;
 use core::cell::Cell;
 use landfall_vocab::record::unseen as what;
+use landfall_vocab::shared::End;
 use libc::ucontext_t;
 
 const TRAP: i64 = 0x100;
@@ -22,18 +24,22 @@ const TRAP: i64 = 0x100;
 #[repr(C)]
 pub(crate) struct Stepped {
     active: Cell<bool>,
-    site: Cell<*const Site>,
     origin: Cell<Origin>,
     /// Where the last instruction was, and whether it called.
     last: Cell<u64>,
     called: Cell<bool>,
     /// Which time it is, for loops.
     activation: Cell<u64>,
+    /// Where it begins, if it has not yet.
+    from: Cell<u64>,
+    /// Which time the function of a source in assembly is called.
+    source_activation: Cell<u64>,
 }
 
 impl Stepped {
     pub(super) fn begin(&self) {
         self.active.set(false);
+        self.source_activation.set(0);
     }
 }
 
@@ -76,14 +82,18 @@ unsafe extern "C" {
 
 /// Assembly comes next that is not taken apart (ABI): is it looked at, instruction by instruction?
 unsafe extern "C" fn begins(site: *const Site) -> u32 {
-    let origin = Origin::source(site);
+    begins_at(Origin::source(site), 0)
+}
+
+/// The same, of a source in assembly, from there on.
+pub(crate) fn begins_at(origin: Origin, from: usize) -> u32 {
     if !on() || !watching() {
         return 0;
     }
     is_opaque();
     let own = own();
-    own.site.set(site);
     own.origin.set(origin);
+    own.from.set(from as u64);
     own.last.set(0);
     own.called.set(false);
     own.activation.set(0);
@@ -136,9 +146,14 @@ pub(crate) unsafe fn on_trap(context: *mut ucontext_t) -> bool {
         let pc = *register(context, libc::REG_RIP) as u64;
         budget().set(budget().get() - 1);
         if budget().get() < 0 {
-            outcome::budget_out(own().site.get() as u64);
+            outcome::fail(End::Budget, &[b"the event budget is used up"]);
         }
         *register(context, libc::REG_EFL) |= TRAP;
+        let from = own().from.get();
+        if from != 0 && from != pc {
+            return true;
+        }
+        own().from.set(0);
         let quiet = !assembly::is_waiting()
             && pc > own().last.get()
             && !own().called.get()
@@ -264,16 +279,37 @@ unsafe fn comes_back(context: *mut ucontext_t, head: u64) {
     unsafe {
         let own = own();
         kept[0] = own.activation.get();
-        for (to, from) in kept[1..].iter_mut().zip(registers(context)) {
-            *to = from;
-        }
-        kept[1 + GENERAL] = *register(context, libc::REG_EFL) as u64;
-        let vectors = ((*context).uc_mcontext.fpregs as *const u8).add(VECTORS_AT) as *const u64;
-        for (at, to) in kept[2 + GENERAL..].iter_mut().enumerate() {
-            *to = vectors.add(at).read_unaligned();
-        }
+        let named = registers(context);
+        let to = |at: usize| kept.as_ptr().add(at).cast_mut().cast::<u8>();
+        bytes::copy(to(1), named.as_ptr().cast(), 8 * GENERAL);
+        bytes::copy(
+            to(1 + GENERAL),
+            register(context, libc::REG_EFL).cast(),
+            8,
+        );
+        let vectors = ((*context).uc_mcontext.fpregs as *const u8).add(VECTORS_AT);
+        bytes::copy(to(2 + GENERAL), vectors, 8 * VECTORS);
         let length = size_of_val(&kept) - size_of::<u64>();
         turns::comes_round(own.origin.get(), head, kept.as_mut_ptr(), length);
         own.activation.set(kept[0]);
+    }
+}
+
+/// A function of a source in assembly is called.
+pub(crate) extern "C" fn source_entered() {
+    if on() {
+        own().source_activation.set(0);
+    }
+}
+
+/// A loop of a source in assembly is at its head. `kept` begins with room for a number.
+pub(crate) fn source_comes_round(origin: Origin, head: u64, kept: &mut [u64]) {
+    if on() && watching() {
+        let own = own();
+        kept[0] = own.source_activation.get();
+        let length = size_of_val(kept) - size_of::<u64>();
+        // SAFETY: so many bytes are behind the first word.
+        unsafe { turns::comes_round(origin, head, kept.as_mut_ptr(), length) };
+        own.source_activation.set(kept[0]);
     }
 }
