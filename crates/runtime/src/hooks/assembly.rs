@@ -11,6 +11,7 @@ use crate::threads::visible::{self, Access};
 use crate::threads::{fence, leftovers, stepped};
 use core::arch::global_asm;
 use core::cell::Cell;
+use core::mem::MaybeUninit;
 use landfall_vocab::builtin::Builtin;
 
 /// What an instruction does to its operand. The compiler has the same numbers.
@@ -215,15 +216,18 @@ unsafe extern "C" fn head(frame: *const u64, others: *const u64) {
     const VECTORS_AT: usize = 160 / 8;
     const VECTORS: usize = 32;
     call_stack::enter();
-    let mut kept = [0u64; 2 + ON_STACK + OTHERS + VECTORS];
+    const KEPT: usize = 2 + ON_STACK + OTHERS + VECTORS;
+    // Zeros would be put there by `memset`, which may be the program's.
+    let mut kept = MaybeUninit::<[u64; KEPT]>::uninit();
+    let room = kept.as_mut_ptr().cast::<u64>();
     // SAFETY: where the code above has put them.
     unsafe {
-        let to = |at: usize| kept.as_ptr().add(at).cast_mut().cast::<u8>();
+        let to = |at: usize| room.add(at).cast::<u8>();
         bytes::copy(to(1), frame.sub(ON_STACK).cast(), 8 * (1 + ON_STACK));
         bytes::copy(to(2 + ON_STACK), others.cast(), 8 * OTHERS);
         let vectors = others.add(OTHERS + VECTORS_AT);
         bytes::copy(to(2 + ON_STACK + OTHERS), vectors.cast(), 8 * VECTORS);
         let caller = *frame.add(1) as usize;
-        stepped::source_comes_round(here(caller), caller as u64, &mut kept);
+        stepped::source_comes_round(here(caller), caller as u64, room, 8 * (KEPT - 1));
     }
 }

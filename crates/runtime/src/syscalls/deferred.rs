@@ -15,7 +15,7 @@ use crate::run::trace::Origin;
 use crate::state::{run, watching};
 use crate::syscalls::dispatch::{self, Call};
 use crate::syscalls::handlers;
-use crate::threads;
+use crate::threads::{self, raw_clone};
 use core::arch::global_asm;
 use landfall_vocab::builtin::Builtin;
 use libc::*;
@@ -26,6 +26,9 @@ pub(crate) fn is_for(call: &Call) -> bool {
     let stack = unsafe { (*call.context).uc_mcontext.gregs[REG_RSP as usize] as usize };
     // In a handler of the program's, on the stack for signals, it is performed where it is.
     let on_own_stack = stack.wrapping_sub(place::SIGNAL_STACK) >= place::SIGNAL_STACK_LEN;
+    if on_own_stack && raw_clone::is_for(call) {
+        return true;
+    }
     threads::on()
         && watching()
         && on_own_stack
@@ -143,6 +146,7 @@ pub(crate) fn after_fault() -> *const () {
 /// What the kernel writes of a context: flags, link, stack, registers, mask.
 pub(crate) const CONTEXT: usize = 304;
 pub(crate) const RED_ZONE: usize = 128;
+pub(crate) const TRAP: i64 = 0x100;
 
 /// Lets the signal handler return into the call, on the thread's own stack.
 ///
@@ -170,6 +174,8 @@ pub(crate) unsafe fn go_to(context: *mut ucontext_t, code: *const ()) {
         bytes::copy(at as *mut u8, context as *const u8, CONTEXT);
         (*(at as *mut ucontext_t)).uc_mcontext.fpregs = vector_at as *mut _;
         (*registers)[REG_RSP as usize] = at as i64;
+        // Whoever goes on instruction by instruction does so behind the call.
+        (*registers)[REG_EFL as usize] &= !TRAP;
         (*registers)[REG_RIP as usize] = code as i64;
     }
 }
@@ -196,6 +202,12 @@ unsafe extern "C" fn perform(context: *mut ucontext_t) {
     unsafe {
         let call = Call::of(context);
         let caller = dispatch::caller_in(context);
+        if raw_clone::is_for(&call) {
+            let caller = (*context).uc_mcontext.gregs[REG_RIP as usize] as usize;
+            let result = raw_clone::perform(&call, context, caller);
+            (*context).uc_mcontext.gregs[REG_RAX as usize] = result as i64;
+            return;
+        }
         if may_signal(&call) {
             threads::drain(caller);
             // Before it, signals come as before; what it unblocks, before it returns.

@@ -26,7 +26,7 @@ const COMMAND: i32 = 0x7f;
 ///
 /// # Safety
 /// `word` and `timeout` are what the program gave to the system call.
-unsafe fn futex(
+pub(super) unsafe fn futex(
     word: usize,
     operation: i32,
     value: u32,

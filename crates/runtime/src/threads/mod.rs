@@ -26,6 +26,7 @@ mod object_lifetime;
 mod objects;
 mod once;
 pub(crate) mod pthread;
+pub(crate) mod raw_clone;
 mod repeated;
 mod replaced;
 mod rwlock;

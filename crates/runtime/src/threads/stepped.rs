@@ -11,14 +11,13 @@ use crate::run::outcome;
 use crate::run::start::in_runtime;
 use crate::run::trace::{Origin, Site};
 use crate::state::{budget, run, watching};
-use crate::syscalls::deferred;
+use crate::syscalls::deferred::{self, TRAP};
 use core::arch::global_asm;
 use core::cell::Cell;
+use core::mem::MaybeUninit;
 use landfall_vocab::record::unseen as what;
 use landfall_vocab::shared::End;
 use libc::ucontext_t;
-
-const TRAP: i64 = 0x100;
 
 /// Of one thread.
 #[repr(C)]
@@ -164,7 +163,6 @@ pub(crate) unsafe fn on_trap(context: *mut ucontext_t) -> bool {
             return true;
         }
         deferred::go_to(context, __lf_stepped as *const ());
-        *register(context, libc::REG_EFL) &= !TRAP;
         true
     }
 }
@@ -274,13 +272,16 @@ unsafe fn comes_back(context: *mut ucontext_t, head: u64) {
     const VECTORS: usize = 32;
     const VECTORS_AT: usize = 160;
     const GENERAL: usize = 16;
-    let mut kept = [0u64; 1 + GENERAL + 1 + VECTORS];
+    const KEPT: usize = 1 + GENERAL + 1 + VECTORS;
+    // Zeros would be put there by `memset`, which may be the program's.
+    let mut kept = MaybeUninit::<[u64; KEPT]>::uninit();
+    let room = kept.as_mut_ptr().cast::<u64>();
     // SAFETY: what the caller promises: sixteen vector registers lie where the processor puts them.
     unsafe {
         let own = own();
-        kept[0] = own.activation.get();
+        *room = own.activation.get();
         let named = registers(context);
-        let to = |at: usize| kept.as_ptr().add(at).cast_mut().cast::<u8>();
+        let to = |at: usize| room.add(at).cast::<u8>();
         bytes::copy(to(1), named.as_ptr().cast(), 8 * GENERAL);
         bytes::copy(
             to(1 + GENERAL),
@@ -289,9 +290,8 @@ unsafe fn comes_back(context: *mut ucontext_t, head: u64) {
         );
         let vectors = ((*context).uc_mcontext.fpregs as *const u8).add(VECTORS_AT);
         bytes::copy(to(2 + GENERAL), vectors, 8 * VECTORS);
-        let length = size_of_val(&kept) - size_of::<u64>();
-        turns::comes_round(own.origin.get(), head, kept.as_mut_ptr(), length);
-        own.activation.set(kept[0]);
+        turns::comes_round(own.origin.get(), head, room, 8 * (KEPT - 1));
+        own.activation.set(*room);
     }
 }
 
@@ -302,14 +302,23 @@ pub(crate) extern "C" fn source_entered() {
     }
 }
 
-/// A loop of a source in assembly is at its head. `kept` begins with room for a number.
-pub(crate) fn source_comes_round(origin: Origin, head: u64, kept: &mut [u64]) {
+/// A loop of a source in assembly is at its head, with so many bytes of registers behind the first word of `room`.
+///
+/// # Safety
+/// They are there.
+pub(crate) unsafe fn source_comes_round(
+    origin: Origin,
+    head: u64,
+    room: *mut u64,
+    length: usize,
+) {
     if on() && watching() {
         let own = own();
-        kept[0] = own.source_activation.get();
-        let length = size_of_val(kept) - size_of::<u64>();
-        // SAFETY: so many bytes are behind the first word.
-        unsafe { turns::comes_round(origin, head, kept.as_mut_ptr(), length) };
-        own.source_activation.set(kept[0]);
+        // SAFETY: what the caller promises.
+        unsafe {
+            *room = own.source_activation.get();
+            turns::comes_round(origin, head, room, length);
+            own.source_activation.set(*room);
+        }
     }
 }
