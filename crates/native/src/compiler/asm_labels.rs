@@ -26,10 +26,7 @@ impl AsmLabels {
             let line = line.split('#').next().unwrap_or_default();
             for part in line.split(';') {
                 let mut rest = part.trim();
-                if let Some(names) = rest
-                    .strip_prefix(".globl")
-                    .or(rest.strip_prefix(".global"))
-                {
+                if let Some(names) = rest.strip_prefix(".globl").or(rest.strip_prefix(".global")) {
                     let names = names.split(',').map(|name| name.trim().to_owned());
                     labels.functions.extend(names);
                 }
@@ -80,7 +77,8 @@ mod tests {
     fn labels_that_are_jumped_back_to() {
         let text = ".globl take\ntake: movl $1, %eax\n1: pause; cmpl $0, (%rdi); jne 1b\n jmp 1f\n1: ret\nagain: jmp again\nafter: jmp last\nlast: ret\n";
         let mut labels = AsmLabels::of(text);
-        let kinds = ["take", "1", "1", "again", "after", "last"].map(|name| labels.next_label(name));
+        let kinds =
+            ["take", "1", "1", "again", "after", "last"].map(|name| labels.next_label(name));
         use LabelKind::{Function, Head, Other};
         assert_eq!(kinds, [Function, Head, Other, Head, Function, Function]);
     }

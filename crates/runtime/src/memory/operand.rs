@@ -34,7 +34,9 @@ pub(crate) enum Operands {
         writes: bool,
     },
     /// It orders memory, all of it or only stores.
-    Fence { full: bool },
+    Fence {
+        full: bool,
+    },
     Call,
     Unknown,
 }
@@ -216,7 +218,10 @@ fn has_operand(map: u8, opcode: u8) -> bool {
     match map {
         0 => {
             matches!(opcode, 0x00..=0x3f if opcode & 7 < 4)
-                || matches!(opcode, 0x63 | 0x69 | 0x6b | 0x80..=0x8f | 0xc0 | 0xc1 | 0xc6 | 0xc7)
+                || matches!(
+                    opcode,
+                    0x63 | 0x69 | 0x6b | 0x80..=0x8f | 0xc0 | 0xc1 | 0xc6 | 0xc7
+                )
                 || matches!(opcode, 0xd0..=0xd3 | 0xd8..=0xdf | 0xf6 | 0xf7 | 0xfe | 0xff)
         }
         1 => !matches!(

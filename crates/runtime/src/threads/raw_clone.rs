@@ -54,7 +54,11 @@ pub(crate) unsafe fn perform(call: &Call, context: *mut ucontext_t, caller: usiz
                 let asked = *(a as *const [usize; 8]);
                 let cloned = Cloned {
                     flags: asked[0] as i32,
-                    stack: if asked[5] == 0 { 0 } else { asked[5] + asked[6] },
+                    stack: if asked[5] == 0 {
+                        0
+                    } else {
+                        asked[5] + asked[6]
+                    },
                     parent: asked[3],
                     child: asked[2],
                     storage: asked[7],

@@ -186,7 +186,8 @@ unsafe fn is_linkage(pc: u64) -> bool {
 unsafe extern "C" fn perform(context: *mut ucontext_t) {
     // SAFETY: the context is the kernel's record of the program between the two.
     unsafe {
-        run().entered
+        run()
+            .entered
             .set(*register(context, libc::REG_RSP) as usize);
         assembly::settle();
         let (own, origin) = (own(), own().origin.get());
@@ -208,7 +209,8 @@ unsafe extern "C" fn perform(context: *mut ucontext_t) {
         own.called.set(next == Operands::Call);
         announce(next, origin);
         // Where it went on in between is another thread's business.
-        run().entered
+        run()
+            .entered
             .set(*register(context, libc::REG_RSP) as usize);
     }
 }
@@ -283,11 +285,7 @@ unsafe fn comes_back(context: *mut ucontext_t, head: u64) {
         let named = registers(context);
         let to = |at: usize| room.add(at).cast::<u8>();
         bytes::copy(to(1), named.as_ptr().cast(), 8 * GENERAL);
-        bytes::copy(
-            to(1 + GENERAL),
-            register(context, libc::REG_EFL).cast(),
-            8,
-        );
+        bytes::copy(to(1 + GENERAL), register(context, libc::REG_EFL).cast(), 8);
         let vectors = ((*context).uc_mcontext.fpregs as *const u8).add(VECTORS_AT);
         bytes::copy(to(2 + GENERAL), vectors, 8 * VECTORS);
         turns::comes_round(own.origin.get(), head, room, 8 * (KEPT - 1));
@@ -306,12 +304,7 @@ pub(crate) extern "C" fn source_entered() {
 ///
 /// # Safety
 /// They are there.
-pub(crate) unsafe fn source_comes_round(
-    origin: Origin,
-    head: u64,
-    room: *mut u64,
-    length: usize,
-) {
+pub(crate) unsafe fn source_comes_round(origin: Origin, head: u64, room: *mut u64, length: usize) {
     if on() && watching() {
         let own = own();
         // SAFETY: what the caller promises.
