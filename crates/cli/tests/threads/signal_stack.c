@@ -1,14 +1,5 @@
-// Handlers run on the stack that was set aside for them (`sigaltstack`, `SA_ONSTACK`), others on that of the thread that they interrupt. (Without
-// threads and without a failure there is nothing to check.)
-// check:
-// exit: 4
-// check: -O2
-// exit: 4
-// check: -DFAULT
-// exit: 4
+// Handlers run on the stack that was set aside for them (`sigaltstack`, `SA_ONSTACK`), others on that of the thread that they interrupt.
 // check: -DFAULT -DTHREADS
-// check: -DOVERFLOW
-// exit: 4
 // check: -DOVERFLOW -DTHREADS
 // check: -DWRONG
 // exit: 100
@@ -23,6 +14,7 @@
 // exit: 100
 // finds: segfault
 // check: -DTHREADS
+// check: -DTHREADS -O2
 // check: -DTHREADS -DRACY
 // exit: 100
 // finds: assertion

@@ -80,7 +80,7 @@ pub(crate) fn perform(call: &Call) -> isize {
             ),
             SYS_clone => cloned(call, a as u64),
             SYS_clone3 => cloned(call, *(a as *const u64)),
-            SYS_fork | SYS_vfork => refuse(&[b"fork: the program creates a process"]),
+            SYS_fork | SYS_vfork => refuse(&[PROCESS]),
             SYS_signalfd | SYS_signalfd4 => refuse(&[
                 b"signalfd: signals that are read from a descriptor are not searched; use sigwait",
             ]),
@@ -267,9 +267,11 @@ pub(crate) fn alters_kernel(call: &Call) {
     }
 }
 
+const PROCESS: &[u8] = b"fork: the program creates a process, and what two processes do to each other is not searched; let a thread (pthread_create) do the child's work, on the memory that both share";
+
 fn cloned(call: &Call, flags: u64) -> isize {
     if flags & CLONE_THREAD as u64 == 0 {
-        refuse(&[b"fork: the program creates a process"])
+        refuse(&[PROCESS])
     }
     // SAFETY: the context is the kernel's record of the program at this call.
     let frame = unsafe { (*call.context).uc_mcontext.gregs[REG_RBP as usize] as usize };

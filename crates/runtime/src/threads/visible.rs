@@ -20,6 +20,7 @@ use crate::memory::accesses::{read_span, store_span};
 use crate::memory::bytes;
 use crate::memory::heap_checks;
 use crate::memory::shadow::{is_persistent, recording, view};
+use crate::run::call_stack;
 use crate::run::outcome::{self};
 use crate::run::shared::control;
 use crate::run::trace::{self, Origin};
@@ -310,6 +311,9 @@ impl Access {
             }
         }
         if !threads().only_main.get() && !repeated::again(me, object, self.flags, self.origin) {
+            if threads().announced.get() {
+                call_stack::log_of(me);
+            }
             trace::access(me, object, self.flags, self.origin, [found, left, expected]);
         }
         let writes = self.flags & WRITE != 0;
@@ -516,6 +520,9 @@ pub(crate) unsafe fn store(to: usize, from: *const u8, length: usize, abi: u32, 
                         false => 0,
                     };
                     repeated::moved(threads().current.get(), origin);
+                    if threads().announced.get() {
+                        call_stack::log_of(threads().current.get());
+                    }
                     trace::access(
                         threads().current.get(),
                         pack(to, piece),

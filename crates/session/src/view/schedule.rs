@@ -167,10 +167,17 @@ impl<'a> ScheduleNames<'a> {
 
     /// Who called where a transition of the last execution is; nobody where it is in a function that nobody calls.
     fn stack_of(&self, at: usize) -> Vec<Place> {
-        let stack = self
-            .threads
-            .naming()
-            .and_then(|naming| naming.stacks.get(at));
+        let naming = self.threads.naming();
+        self.frames(naming.and_then(|naming| naming.stacks.get(at)))
+    }
+
+    /// The same of an access that is no transition, or became one when it left a store buffer.
+    fn stack_at(&self, thread: usize, site: u32) -> Vec<Place> {
+        let naming = self.threads.naming();
+        self.frames(naming.and_then(|naming| naming.accessed(thread, site)))
+    }
+
+    fn frames(&self, stack: Option<&Vec<u64>>) -> Vec<Place> {
         let frames = stack.map_or_else(Vec::new, |stack| self.names.frames(stack));
         match frames.len() {
             0 | 1 => Vec::new(),
@@ -445,7 +452,10 @@ impl<'a> ScheduleNames<'a> {
                 thread,
                 at: self.place_of(at, step).map(|at| line(&at)),
                 text: self.what(step),
-                stack: self.stack_of(at),
+                stack: match step.act {
+                    Act::Commit => self.stack_at(thread, step.site),
+                    _ => self.stack_of(at),
+                },
                 what: match step.act {
                     _ if self.begins_block(step) => What::Sync(object),
                     Act::Commit => What::Commit(object),
@@ -513,7 +523,7 @@ impl<'a> ScheduleNames<'a> {
             thread: party.thread.into(),
             at: self.place(party.site).map(|at| line(&at)),
             text: format!("{verb} {object}{and}"),
-            stack: Vec::new(),
+            stack: self.stack_at(party.thread.into(), party.site),
             what,
         }
     }
