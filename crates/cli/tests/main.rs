@@ -28,6 +28,7 @@ mod replay;
 mod report;
 mod run;
 mod schema;
+mod servers;
 mod sessions;
 mod stacks;
 mod strings;
