@@ -157,7 +157,11 @@ fn difference(name: &str, directory: &Path) -> Option<String> {
             name,
         ];
         let proved = json(
-            &[&["prove", "--property", property], &rest[..]].concat(),
+            &[
+                &["prove", "--alike", "stores", "--property", property],
+                &rest[..],
+            ]
+            .concat(),
             directory,
         );
         let checked = json(

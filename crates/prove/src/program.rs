@@ -205,6 +205,8 @@ pub struct ProofProgram {
     pub recovery: Recovery,
     /// Nondeterministic inputs, by name, for witnesses.
     pub inputs: Vec<(String, Term)>,
+    /// It asserts something, if only what its front end could tell to hold always: then there is something to prove.
+    pub asserts: bool,
     /// Holds at the end of every execution without failure, over [`crate::term::Node::Final`] and registers.
     pub at_the_end: Vec<Check>,
     pub platform: Platform,
