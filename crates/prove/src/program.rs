@@ -36,6 +36,8 @@ pub enum Home {
     /// The state of a lock of the thread library: taking it orders like a locked instruction, but nobody may count on it to
     /// complete flushes.
     Lock,
+    /// Whether some object is there still: no byte of the program.
+    Lifetime,
 }
 
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -53,7 +55,7 @@ impl Location {
     pub fn line(&self) -> Option<LineId> {
         match self.home {
             Home::Persistent(line) => Some(line),
-            Home::Volatile | Home::Lock => None,
+            Home::Volatile | Home::Lock | Home::Lifetime => None,
         }
     }
 }

@@ -59,10 +59,10 @@ pub enum Deed {
 
 impl Deed {
     fn of(program: &ProofProgram, event: &ProofEvent) -> Deed {
-        let lock = event
-            .loc()
-            .is_some_and(|loc| program.location(loc).home == Home::Lock);
+        let home = event.loc().map(|loc| program.location(loc).home);
+        let lock = home == Some(Home::Lock);
         match event.kind {
+            _ if home == Some(Home::Lifetime) => Deed::Other,
             ProofEventKind::Load { .. } => Deed::Load,
             ProofEventKind::Store { .. } if lock => Deed::Unlock,
             ProofEventKind::Store { .. } | ProofEventKind::NtStore { .. } => Deed::Store,

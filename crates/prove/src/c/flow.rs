@@ -172,9 +172,8 @@ fn dead_variables(function: &Function, successors: &[Vec<usize>]) -> Vec<Vec<usi
     for instruction in all() {
         let direct = variable(&instruction.kind);
         for register in uses(&instruction.kind) {
-            let stays = direct.is_some_and(|(to, accessed, _)| {
-                to == register && whole(register, accessed)
-            });
+            let stays =
+                direct.is_some_and(|(to, accessed, _)| to == register && whole(register, accessed));
             let stored = match &instruction.kind {
                 Kind::Store { value, .. } => value.value == Operand::Reg(Reg(register as u32)),
                 _ => false,

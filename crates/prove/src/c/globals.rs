@@ -20,9 +20,9 @@ impl CMachine<'_> {
             let here = self
                 .knowledge
                 .context(CallContext(0), (u32::MAX, number as u32), &[]);
-            let at = self
-                .knowledge
-                .create(here, (size, global.align), &global.name, ObjectKind::Static);
+            let at =
+                self.knowledge
+                    .create(here, (size, global.align), &global.name, ObjectKind::Static);
             self.globals.insert(global.name.clone(), at);
             all.push((global, at, size));
         }

@@ -24,7 +24,9 @@ pub(super) enum ObjectKind {
     /// For the whole run, with a first content.
     Static,
     /// Of a function that this thread called; garbage at first.
-    Local { thread: usize },
+    Local {
+        thread: usize,
+    },
     /// From the heap; garbage at first.
     Heap,
     /// From the heap, zeros at first.
@@ -93,7 +95,7 @@ pub(super) struct Knowledge {
 
 pub(super) const VOLATILE: u64 = 0x2000_0000;
 /// Before each block of the persistent heap, as the runtime has it.
-const HEADER: u64 = 16;
+pub(super) const HEADER: u64 = 16;
 const ROOTS: u64 = 256;
 const ROOTS_AT: u64 = 64 + 192 * 8;
 

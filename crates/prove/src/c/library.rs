@@ -1,7 +1,7 @@
 //! Functions that programs call and do not define: Landfall's own, libc's, libpmem's, the compiler's.
 
 use super::access::AccessWay;
-use super::knowledge::{CallContext, Knowledge, ObjectKind};
+use super::knowledge::{CallContext, HEADER, Knowledge, ObjectKind};
 use super::machine::{CMachine, CPhase, CState, CValue, Go, Stop};
 use crate::program::{FlushKind, ProofEventKind};
 use crate::term::Term;
@@ -211,9 +211,13 @@ impl<'m> CMachine<'m> {
             }
             "lf_alloc" => {
                 let size = self.length(values, 0, "the size of an allocation")?;
-                // Its own words are durable when it returns.
+                let at = self
+                    .knowledge
+                    .create(here, (size, 16), "block", ObjectKind::Persistent);
+                // Its own words are durable when it returns, and with the header all that is on its line.
+                let header = self.program.terms.constant(64, at - HEADER);
+                self.flush(state, header, 8, FlushKind::Clwb)?;
                 self.fence(state, ProofEventKind::Sfence)?;
-                let at = self.knowledge.create(here, (size, 16), "block", ObjectKind::Persistent);
                 return self.gives(64, at);
             }
             "lf_checksum_begin" | "lf_ignore_begin" => {
@@ -285,20 +289,26 @@ impl<'m> CMachine<'m> {
             }
             "malloc" | "_Znwm" | "_Znam" | "valloc" => {
                 let size = self.length(values, 0, "the size of an allocation")?;
-                let at = self.knowledge.create(here, (size, 16), "malloc", ObjectKind::Heap);
+                let at = self
+                    .knowledge
+                    .create(here, (size, 16), "malloc", ObjectKind::Heap);
                 return self.gives(64, at);
             }
             "aligned_alloc" | "memalign" => {
                 let align = self.length(values, 0, "an alignment")?;
                 let size = self.length(values, 1, "the size of an allocation")?;
-                let at = self.knowledge.create(here, (size, align), "malloc", ObjectKind::Heap);
+                let at = self
+                    .knowledge
+                    .create(here, (size, align), "malloc", ObjectKind::Heap);
                 return self.gives(64, at);
             }
             "calloc" => {
                 let count = self.length(values, 0, "the size of an allocation")?;
                 let size = self.length(values, 1, "the size of an allocation")?;
                 let size = count.saturating_mul(size);
-                let at = self.knowledge.create(here, (size, 16), "calloc", ObjectKind::Cleared);
+                let at = self
+                    .knowledge
+                    .create(here, (size, 16), "calloc", ObjectKind::Cleared);
                 return self.gives(64, at);
             }
             "free" | "cfree" | "_ZdlPv" | "_ZdlPvm" | "_ZdaPv" | "_ZdaPvm" => {

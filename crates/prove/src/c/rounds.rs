@@ -117,7 +117,9 @@ impl CMachine<'_> {
         for (number, (before, now)) in begin.registers.iter().zip(&frame.registers).enumerate() {
             match (before, now) {
                 _ if before == now || !flow.is_live(head, number) => {}
-                (Some(CValue::Int(before)), Some(CValue::Int(now))) => changes.push((*before, *now)),
+                (Some(CValue::Int(before)), Some(CValue::Int(now))) => {
+                    changes.push((*before, *now))
+                }
                 _ => return None,
             }
         }

@@ -69,6 +69,8 @@ impl CMachine<'_> {
         let name = self.name(cell);
         let home = if cell & LOCKS != 0 {
             Home::Lock
+        } else if cell & GONE != 0 {
+            Home::Lifetime
         } else if is_persistent(cell) {
             Home::Persistent(self.line(cell))
         } else {
