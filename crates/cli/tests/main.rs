@@ -29,6 +29,7 @@ mod replay;
 mod report;
 mod run;
 mod schema;
+mod servers;
 mod sessions;
 mod stacks;
 mod strings;

@@ -12,6 +12,7 @@ mod schedule_alike;
 mod schedule_bounded;
 mod schedule_checkers;
 mod schedule_classics;
+mod schedule_conditions;
 mod schedule_estimate;
 mod schedule_failures;
 mod schedule_judged;

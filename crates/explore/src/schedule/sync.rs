@@ -251,8 +251,8 @@ impl Op {
             Op::Give | Op::Arrive => found.saturating_add(1),
             Op::Wait => found | 1 << thread,
             Op::Wake | Op::WakeToLook | Op::TimedWake => leave(thread, found),
-            Op::Signal => reach(found, 1),
-            Op::Broadcast => reach(found, u32::MAX),
+            Op::Signal => reach_one(found),
+            Op::Broadcast => reach_all(found),
             Op::Once | Op::Pass => 1,
             Op::OnceDone => 2,
             Op::OnceAbort | Op::Init | Op::Destroy => 0,
@@ -292,20 +292,24 @@ fn permitted(found: u64) -> u32 {
     (found & REACHED & !certain(found)).count_ones() - (found >> LACKING) as u32
 }
 
-/// A signal reaches everybody in the queue; how many may go on grows by `most`. If all who were reached before may go on, they are not among
-/// those who this one may wake: who came to the queue since cannot go on in their stead.
-fn reach(found: u64, most: u32) -> u64 {
-    let before = (found & REACHED) >> MOST_WAITERS & WAITING;
-    let came_since = found & WAITING & !before != 0;
-    let found = match came_since && !is_contested(found) {
-        true => found & !before,
-        false => found,
-    };
-    let everybody = found & WAITING;
-    let waiting = everybody.count_ones();
-    let may = permitted(found).saturating_add(most).min(waiting);
-    let lacking = u64::from(waiting - may) << LACKING;
-    certain(found) | everybody | everybody << MOST_WAITERS | lacking
+/// A signal wakes one of those who wait. Who that is may be left open until one of them goes on. If it is still open whom earlier signals wake,
+/// this one wakes another of the same, and none of those who came since: whoever is woken could as well have gone on at once, and the execution
+/// in which it did shows whom else this one may wake.
+fn reach_one(found: u64) -> u64 {
+    if is_contested(found) {
+        return found - (1 << LACKING);
+    }
+    let waits = found & WAITING & !((found & REACHED) >> MOST_WAITERS);
+    if waits == 0 {
+        return found;
+    }
+    // All who were reached go on for certain: who came to the queue since cannot go on in their stead.
+    let lacking = u64::from(waits.count_ones() - 1) << LACKING;
+    found & REACHED | waits | waits << MOST_WAITERS | lacking
+}
+
+fn reach_all(found: u64) -> u64 {
+    found & (WAITING | REACHED) | (found & WAITING) << MOST_WAITERS
 }
 
 fn leave(thread: usize, found: u64) -> u64 {
@@ -357,6 +361,16 @@ mod tests {
         assert!(then_late(&[(1, Wake), (0, Wake)]).is_some());
         assert!(then_late(&[(0, Wake), (2, Wake)]).is_some());
         assert_eq!(then_late(&[(0, Wake), (2, Wake), (1, Wake)]), None);
+        // The first signal woke one of two, and the second another one of them: newcomers have no part in that.
+        let came = [(2, Wait), (3, Wait), (4, Signal)];
+        let then_came = |rest: &[(usize, Op)]| then(&[&[(4, Signal)], &came[..], rest].concat());
+        assert_eq!(then_came(&[(2, Wake)]), None);
+        assert!(then_came(&[(0, Wake), (1, Wake)]).is_some());
+        // Unless who was woken has gone on.
+        let gone = [&[(4, Signal), (0, Wake)], &came[..]].concat();
+        assert!(then(&[&gone[..], &[(2, Wake)]].concat()).is_some());
+        assert!(then(&[&gone[..], &[(1, Wake)]].concat()).is_some());
+        assert_eq!(then(&[&gone[..], &[(2, Wake), (3, Wake)]].concat()), None);
         // Lost on those who come later.
         assert_eq!(play(&[(2, Signal), (0, Wait), (0, Wake)]), None);
         // A wait that takes too long leaves the signal to others, unless it was reached.

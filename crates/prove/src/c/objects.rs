@@ -53,32 +53,63 @@ fn up(terms: &mut Terms, old: Term) -> (Term, Term) {
     (terms.truth(true), add(terms, old, 1))
 }
 
-/// The word of a condition: who waits, who of them a signal reached, how many wait, how many of those reached may go on.
+/// The word of a condition. Whom a signal wakes may be left open until one of them goes on. While it is, the next signal wakes another of the
+/// same, and none of those who came since: whoever is woken could as well have gone on at once, which is tried as well.
 struct Queue {
-    waiting: Term,
-    reached: Term,
-    count: Term,
+    /// Who waits, and no signal found them.
+    blocked: Term,
+    /// Who was found by signals that wake some of them.
+    open: Term,
+    /// Who is woken for certain.
+    certain: Term,
+    /// How many are blocked; how many of the open ones are woken, and how many are not.
+    blocked_count: Term,
     may: Term,
+    lacking: Term,
 }
+
+/// Bits of a count.
+const COUNT: u8 = 5;
 
 impl Queue {
     fn of(terms: &mut Terms, word: Term) -> Queue {
         Queue {
-            waiting: terms.extract(word, 0, 16),
-            reached: terms.extract(word, 16, 16),
-            count: terms.extract(word, 32, 16),
-            may: terms.extract(word, 48, 16),
+            blocked: terms.extract(word, 0, 16),
+            open: terms.extract(word, 16, 16),
+            certain: terms.extract(word, 32, 16),
+            blocked_count: terms.extract(word, 48, COUNT),
+            may: terms.extract(word, 48 + COUNT, COUNT),
+            lacking: terms.extract(word, 48 + 2 * COUNT, COUNT),
         }
     }
 
     fn word(&self, terms: &mut Terms) -> Term {
-        let mut whole = terms.zext(self.waiting, 64);
-        for (part, up) in [(self.reached, 16), (self.count, 32), (self.may, 48)] {
-            let (wide, by) = (terms.zext(part, 64), terms.constant(64, up));
+        let mut whole = terms.zext(self.blocked, 64);
+        let above = [
+            (self.open, 16),
+            (self.certain, 32),
+            (self.blocked_count, 48),
+            (self.may, 48 + COUNT),
+            (self.lacking, 48 + 2 * COUNT),
+        ];
+        for (part, up) in above {
+            let (wide, by) = (terms.zext(part, 64), terms.constant(64, up.into()));
             let up = terms.binary(Op::Shl, wide, by);
             whole = terms.or(whole, up);
         }
         whole
+    }
+
+    fn choose(terms: &mut Terms, when: Term, then: &Queue, other: &Queue) -> Queue {
+        let mut of = |part: fn(&Queue) -> Term| terms.choose(when, part(then), part(other));
+        Queue {
+            blocked: of(|queue| queue.blocked),
+            open: of(|queue| queue.open),
+            certain: of(|queue| queue.certain),
+            blocked_count: of(|queue| queue.blocked_count),
+            may: of(|queue| queue.may),
+            lacking: of(|queue| queue.lacking),
+        }
     }
 }
 
@@ -95,55 +126,94 @@ fn with_bit(terms: &mut Terms, of: Term, thread: usize, on: bool) -> Term {
     }
 }
 
-fn step(terms: &mut Terms, of: Term, by: u64) -> Term {
-    let by = terms.constant(16, by);
-    terms.add(of, by)
+fn step(terms: &mut Terms, of: Term, up: bool) -> Term {
+    let one = terms.constant(COUNT, if up { 1 } else { (1 << COUNT) - 1 });
+    terms.add(of, one)
 }
 
 /// Enters the queue.
 fn enlist(terms: &mut Terms, old: Term, thread: usize) -> (Term, Term) {
     let mut queue = Queue::of(terms, old);
-    queue.waiting = with_bit(terms, queue.waiting, thread, true);
-    queue.count = step(terms, queue.count, 1);
+    queue.blocked = with_bit(terms, queue.blocked, thread, true);
+    queue.blocked_count = step(terms, queue.blocked_count, true);
     (terms.truth(true), queue.word(terms))
 }
 
-/// A signal reaches everybody in the queue; one more of them may go on, or all.
+/// Wakes one of those who wait, or all.
 fn signal(terms: &mut Terms, old: Term, all: bool) -> (Term, Term) {
-    let mut queue = Queue::of(terms, old);
-    let nobody = is(terms, queue.waiting, 0);
-    queue.reached = queue.waiting;
-    let more = step(terms, queue.may, 1);
-    let room = terms.binary(Op::Ult, queue.may, queue.count);
-    queue.may = match all {
-        true => queue.count,
-        false => terms.choose(room, more, queue.may),
+    let queue = Queue::of(terms, old);
+    let found = terms.or(queue.open, queue.certain);
+    let anybody = terms.or(queue.blocked, found);
+    let nobody = is(terms, anybody, 0);
+    let (none, zero) = (terms.constant(16, 0), terms.constant(COUNT, 0));
+    let rest = |certain| Queue {
+        blocked: none,
+        open: none,
+        certain,
+        blocked_count: zero,
+        may: zero,
+        lacking: zero,
     };
-    (terms.not(nobody), queue.word(terms))
+    let after = match all {
+        true => rest(anybody),
+        false => {
+            let another = Queue {
+                may: step(terms, queue.may, true),
+                lacking: step(terms, queue.lacking, false),
+                ..queue
+            };
+            let one_of_them = Queue {
+                open: queue.blocked,
+                may: terms.constant(COUNT, 1),
+                lacking: step(terms, queue.blocked_count, false),
+                ..rest(found)
+            };
+            let none_blocked = is(terms, queue.blocked, 0);
+            let new = Queue::choose(terms, none_blocked, &rest(found), &one_of_them);
+            let settled = is(terms, queue.lacking, 0);
+            Queue::choose(terms, settled, &new, &another)
+        }
+    };
+    (terms.not(nobody), after.word(terms))
 }
 
-/// Leaves the queue after a signal; the last one who may go on leaves nothing to the others.
+/// Leaves the queue after a signal; the last one of the open ones who is woken leaves nothing to the others.
 fn wake(terms: &mut Terms, old: Term, thread: usize) -> (Term, Term) {
-    let mut queue = Queue::of(terms, old);
-    let possible = bit(terms, queue.reached, thread);
-    queue.waiting = with_bit(terms, queue.waiting, thread, false);
-    queue.count = step(terms, queue.count, 0xffff);
-    queue.may = step(terms, queue.may, 0xffff);
-    let last = is(terms, queue.may, 0);
-    let (rest, none) = (
-        with_bit(terms, queue.reached, thread, false),
-        terms.constant(16, 0),
-    );
-    queue.reached = terms.choose(last, none, rest);
-    (possible, queue.word(terms))
+    let queue = Queue::of(terms, old);
+    let certain = bit(terms, queue.certain, thread);
+    let open = bit(terms, queue.open, thread);
+    let possible = terms.or(certain, open);
+    let surely = Queue {
+        certain: with_bit(terms, queue.certain, thread, false),
+        ..queue
+    };
+    let others = with_bit(terms, queue.open, thread, false);
+    let may = step(terms, queue.may, false);
+    let by_chance = Queue {
+        open: others,
+        may,
+        ..queue
+    };
+    let last = Queue {
+        blocked: terms.or(queue.blocked, others),
+        open: terms.constant(16, 0),
+        blocked_count: terms.add(queue.blocked_count, queue.lacking),
+        may,
+        lacking: terms.constant(COUNT, 0),
+        ..queue
+    };
+    let is_last = is(terms, may, 0);
+    let by_chance = Queue::choose(terms, is_last, &last, &by_chance);
+    let after = Queue::choose(terms, certain, &surely, &by_chance);
+    (possible, after.word(terms))
 }
 
 /// Leaves the queue, signal or not.
 fn give_up(terms: &mut Terms, old: Term, thread: usize) -> (Term, Term) {
     let (reached, woken) = wake(terms, old, thread);
     let mut queue = Queue::of(terms, old);
-    queue.waiting = with_bit(terms, queue.waiting, thread, false);
-    queue.count = step(terms, queue.count, 0xffff);
+    queue.blocked = with_bit(terms, queue.blocked, thread, false);
+    queue.blocked_count = step(terms, queue.blocked_count, false);
     let alone = queue.word(terms);
     (terms.truth(true), terms.choose(reached, woken, alone))
 }

@@ -53,6 +53,11 @@ pub(super) fn enlist(condition: &Object) {
 pub(super) fn reach(condition: &Object, most: u32) -> u32 {
     let words = threads().thread_words.get();
     let before = reached_by_chance(condition);
+    // It is open whom earlier signals wake: this one wakes another of the same. Whoever is woken could as well have gone on at once.
+    if most == 1 && condition.count.get() < before {
+        condition.count.set(condition.count.get() + 1);
+        return 1;
+    }
     // All who were reached before may go on: whoever came since cannot go on in their stead.
     if before == condition.count.get() && condition.waiting.count(words) > before {
         for at in 0..words {

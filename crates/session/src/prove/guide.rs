@@ -35,6 +35,7 @@ pub(crate) fn schedule(
         schedule: Vec::new(),
         issued: Vec::new(),
         enabled: Processes::default(),
+        waits: false,
         trace: Trace::default(),
     };
     guide.look()?;
@@ -42,10 +43,16 @@ pub(crate) fn schedule(
     let wanted = |step: &&witness::RefutationStep| {
         (whole || step.before_failure) && !step.joined && step.deed != Deed::Other
     };
-    for step in refutation.steps.iter().filter(wanted) {
+    for (number, step) in refutation.steps.iter().enumerate() {
+        if !wanted(&step) {
+            continue;
+        }
         if guide.native.runs > RUNS {
             break;
         }
+        let mut later = refutation.steps[number + 1..].iter();
+        guide.waits =
+            is_in_vain(step) && !later.any(|later| later.thread == step.thread && !later.joined);
         match step.deed {
             Deed::WriteBack => guide.issue(step)?,
             _ => guide.follow(step)?,
@@ -65,7 +72,14 @@ struct Guide<'a, 's> {
     issued: Vec<(usize, u64)>,
     /// Who can go on after it, as bits.
     enabled: Processes,
+    /// The event is one that its thread waits for, and nothing comes after it: nobody is to bring it about.
+    waits: bool,
     trace: Trace,
+}
+
+/// It looked at a lock or the like, and could not go on.
+fn is_in_vain(step: &witness::RefutationStep) -> bool {
+    step.deed == Deed::Lock && step.written.is_none()
 }
 
 impl Guide<'_, '_> {
@@ -175,6 +189,9 @@ impl Guide<'_, '_> {
         // Whoever creates the thread comes before others that are there: each with its store buffer, which it may wait for.
         let mut others: Vec<Process> = (0..self.order.processes() as Process).collect();
         others.sort_by_key(|&p| self.order.thread(p));
+        if self.waits {
+            others.clear();
+        }
         own.into_iter().chain(others).find(|&p| self.can(p))
     }
 

@@ -98,6 +98,7 @@ pub(crate) fn replayable(
         },
         events: programs.job.limits.events,
         stdin: None,
+        client: None,
         inputs: Vec::new(),
         sv_comp: programs.program.sv_comp,
         threads: recorded_threads(replayer.job()),

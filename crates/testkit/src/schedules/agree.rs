@@ -49,6 +49,9 @@ pub fn agree(program: &Program, model: Model, most: usize) -> Result<(), TestCas
     };
     let (found, counts) = explore(program, model);
     prop_assert_eq!(&found, &outcomes, "{:?}", model);
+    if let Some((by_choice, _)) = brute_force(program, model, Keep::States, most) {
+        prop_assert_eq!(&found, &by_choice, "signals that choose, {:?}", model);
+    }
     prop_assert_eq!(counts.blocked, 0, "{:?} {:?}", model, counts);
     prop_assert_eq!(counts.executions, graphs as u64, "{:?} {:?}", model, counts);
     Ok(())

@@ -3,6 +3,7 @@
 pub mod agree;
 mod drafts;
 mod objects;
+mod queue;
 pub mod renamed;
 pub mod signals;
 
@@ -365,6 +366,7 @@ pub enum Keep {
     Histories,
     /// Reads and stores, but not in which order locks and the like were used.
     Data,
+    /// Each signal of a condition chooses whom it wakes, by POSIX's words.
     States,
 }
 
@@ -384,6 +386,10 @@ impl State {
             orders: keep == Keep::Histories,
             objects: (program.cells.iter())
                 .map(|cell| Object::with_count(cell.init))
+                .map(|object| match keep {
+                    Keep::States => object.choosing(),
+                    _ => object,
+                })
                 .collect(),
             asked: vec![0; threads],
             meeting: vec![None; threads],
@@ -460,8 +466,7 @@ fn try_all(
     while let Some(state) = work.pop() {
         let mut moved = false;
         for thread in 0..threads {
-            let mut next = state.clone();
-            if step(program, model, &mut next, thread) {
+            for next in successors(program, model, &state, thread) {
                 moved = true;
                 if seen.insert(next.clone()) {
                     work.push(next);
@@ -498,7 +503,30 @@ fn try_all(
     Some((outcomes, graphs))
 }
 
-fn step(program: &Program, model: Model, state: &mut State, thread: usize) -> bool {
+/// What the next instruction of a thread may lead to: nothing, if it is not possible.
+fn successors(program: &Program, model: Model, state: &State, thread: usize) -> Vec<State> {
+    let pc = state.threads[thread].0 as usize;
+    let instr = program.threads[thread].get(pc);
+    let operation = instr.and_then(|instr| instr.sync().zip(instr.place()));
+    let choices = match operation {
+        Some((op, at)) => state.objects[at.cell as usize].choices(op),
+        None => vec![None],
+    };
+    let next = |choice| {
+        let mut next = state.clone();
+        step(program, model, &mut next, thread, choice).then_some(next)
+    };
+    choices.into_iter().filter_map(next).collect()
+}
+
+/// `choice`: whom a signal wakes.
+fn step(
+    program: &Program,
+    model: Model,
+    state: &mut State,
+    thread: usize,
+    choice: Option<usize>,
+) -> bool {
     let pc = state.threads[thread].0 as usize;
     let Some(&instr) = program.threads[thread].get(pc) else {
         return false;
@@ -617,7 +645,8 @@ fn step(program: &Program, model: Model, state: &mut State, thread: usize) -> bo
                 return false;
             }
             state.asked[thread] += 1;
-            let success = object.apply(op, thread, state.asked[thread] * 16 + thread as u32);
+            let number = state.asked[thread] * 16 + thread as u32;
+            let success = object.apply(op, thread, number, choice);
             if !state.orders {
                 object.forget();
                 state.asked[thread] = 0;
@@ -703,10 +732,7 @@ pub fn try_states(
         let state = states[at].clone();
         let mut nexts = Vec::new();
         for thread in 0..threads {
-            let mut next = state.clone();
-            if step(program, model, &mut next, thread) {
-                nexts.push(next);
-            }
+            nexts.extend(successors(program, model, &state, thread));
             if !state.buffers[thread].is_empty() {
                 let mut next = state.clone();
                 let (cell, value, number) = next.buffers[thread].remove(0);

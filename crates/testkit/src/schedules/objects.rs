@@ -1,5 +1,6 @@
 //! What synchronisation objects do, written down once more: as sets and counts, for trying everything.
 
+use super::queue::Queue;
 use crate::program::Sync;
 use std::collections::BTreeSet;
 
@@ -10,7 +11,11 @@ pub(super) struct Object {
     count: u64,
     waiting: BTreeSet<usize>,
     reached: BTreeSet<usize>,
+    /// Of those that a signal reached: who goes on whatever others do.
+    certain: BTreeSet<usize>,
     tokens: usize,
+    /// Of a condition where each signal makes its choice; then the four above are of no use.
+    queue: Option<Queue>,
     arrived: u64,
     /// Rounds whose serial thread is known.
     serial: BTreeSet<u64>,
@@ -62,6 +67,43 @@ impl Object {
         }
     }
 
+    /// Each signal chooses whom it wakes, at once ([`Object::choices`]).
+    pub(super) fn choosing(self) -> Object {
+        Object {
+            queue: Some(Queue::default()),
+            ..self
+        }
+    }
+
+    /// What an operation may choose.
+    pub(super) fn choices(&self, op: Sync) -> Vec<Option<usize>> {
+        match &self.queue {
+            Some(queue) if op == Sync::Signal => queue.choices(),
+            _ => vec![None],
+        }
+    }
+
+    /// An operation on the queue of a condition by POSIX's words; `None` if it is none.
+    fn apply_to_queue(&mut self, op: Sync, thread: usize, choice: Option<usize>) -> Option<bool> {
+        let queue = self.queue.as_mut()?;
+        Some(match op {
+            Sync::Wait => {
+                queue.block(thread);
+                true
+            }
+            Sync::Wake | Sync::WakeToLook | Sync::TimedWake => queue.leave(thread),
+            Sync::Signal => {
+                queue.unblock(choice);
+                choice.is_some()
+            }
+            Sync::Broadcast => {
+                queue.unblock_all();
+                true
+            }
+            _ => return None,
+        })
+    }
+
     /// As it would be if threads had these names.
     pub(super) fn renamed(&self, names: &[usize]) -> Object {
         let set = |threads: &BTreeSet<usize>| threads.iter().map(|&thread| names[thread]).collect();
@@ -73,6 +115,7 @@ impl Object {
             readers: set(&self.readers),
             waiting: set(&self.waiting),
             reached: set(&self.reached),
+            certain: set(&self.certain),
             done: (done.map(|&(thread, number, how)| (names[thread], operation(number), how)))
                 .collect(),
             pairs: (pairs.map(|&(a, b)| (operation(a), operation(b)))).collect(),
@@ -92,14 +135,26 @@ impl Object {
             Sync::LockShared => self.holder.is_none(),
             Sync::Take => self.count > 0,
             // Every turn of a loop happens here.
-            Sync::Wake | Sync::WakeToLook => self.reached.contains(&thread),
+            Sync::Wake | Sync::WakeToLook => match &self.queue {
+                Some(queue) => queue.is_unblocked(thread),
+                None => self.reached.contains(&thread) || self.certain.contains(&thread),
+            },
             Sync::Once => self.once != 1,
             _ => true,
         }
     }
 
     /// Does it; tells whether it did what it is for.
-    pub(super) fn apply(&mut self, op: Sync, thread: usize, number: u32) -> bool {
+    pub(super) fn apply(
+        &mut self,
+        op: Sync,
+        thread: usize,
+        number: u32,
+        choice: Option<usize>,
+    ) -> bool {
+        if let Some(success) = self.apply_to_queue(op, thread, choice) {
+            return success;
+        }
         let free = self.holder.is_none() && self.readers.is_empty();
         let contended = self.reached.contains(&thread) && self.tokens < self.reached.len();
         let (success, how) = match op {
@@ -113,9 +168,10 @@ impl Object {
             Sync::TryTake if self.count == 0 => (false, How::Looked),
             Sync::Wait => (true, How::Queue),
             Sync::Wake | Sync::WakeToLook | Sync::TimedWake if contended => (true, How::Alone),
-            Sync::Wake | Sync::WakeToLook | Sync::TimedWake => {
-                (self.reached.contains(&thread), How::Queue)
-            }
+            Sync::Wake | Sync::WakeToLook | Sync::TimedWake => (
+                self.reached.contains(&thread) || self.certain.contains(&thread),
+                How::Queue,
+            ),
             Sync::Signal | Sync::Broadcast if self.waiting.is_empty() => (false, How::Looked),
             Sync::Once if self.once == 2 => (false, How::Looked),
             _ => (true, How::Alone),
@@ -140,17 +196,24 @@ impl Object {
             }
             Sync::Wake | Sync::WakeToLook | Sync::TimedWake => {
                 self.waiting.remove(&thread);
-                if self.reached.remove(&thread) {
+                if !self.certain.remove(&thread) && self.reached.remove(&thread) {
                     self.tokens -= 1;
                     if self.tokens == 0 {
                         self.reached.clear();
                     }
                 }
             }
-            Sync::Signal | Sync::Broadcast if success => {
-                let more = if op == Sync::Signal { 1 } else { usize::MAX };
-                self.tokens = self.tokens.saturating_add(more).min(self.waiting.len());
-                self.reached = self.waiting.clone();
+            Sync::Signal if self.tokens < self.reached.len() => self.tokens += 1,
+            Sync::Signal => {
+                // Those who were reached go on for certain.
+                self.certain.append(&mut self.reached);
+                self.reached = &self.waiting - &self.certain;
+                self.tokens = 1.min(self.reached.len());
+            }
+            Sync::Broadcast => {
+                self.certain = self.waiting.clone();
+                self.reached.clear();
+                self.tokens = 0;
             }
             Sync::Once if success => self.once = 1,
             Sync::OnceDone => self.once = 2,
