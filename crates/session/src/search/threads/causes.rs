@@ -597,9 +597,12 @@ impl Cause {
 
     /// Is it a failure of this execution, be it the first or not?
     fn is_among(&self, trace: &Trace) -> bool {
-        let failed = |thread: Process, site: u32, code: u32| Cause::Failed { thread, site, code };
+        // Where a thread failed is where its last step was, if nothing else is known; another order may have a later one.
+        let Cause::Failed { thread, code, .. } = self else {
+            return false;
+        };
         let mut failures = trace.failures.iter();
-        failures.any(|f| self.same(&failed(f.thread, f.site, f.code)))
+        failures.any(|f| (f.thread, f.code) == (*thread, *code))
     }
 
     /// Does this execution show it, before anything else?
