@@ -3,7 +3,7 @@
 // check: --checks crash -DCALLS
 // exit: 5
 // limit: unseen
-// note: unseen_assembly.c:29:3: this assembly is not taken apart
+// note: unseen_assembly.c:32:3: this assembly is not taken apart
 // check: --checks crash -DROTATE
 // exit: 0
 // check: --checks crash -DROTATE_CARRY
