@@ -627,13 +627,20 @@ unsafe fn digest(room: *const u64, length: usize) -> Digest {
     kept
 }
 
-/// At the head of a loop, while several threads run. `room` begins with the number of the function's activation, or zero, and what
-/// it keeps follows.
-///
 /// # Safety
 /// Instrumented code calls it.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn __lf_turn(site: *const Site, number: u64, room: *mut u64, length: usize) {
+    // SAFETY: what the caller promises.
+    unsafe { arrive(Origin::source(site), number, room, length) }
+}
+
+/// At the head of a loop, while several threads run. `room` begins with the number of the function's activation, or zero, and what
+/// it keeps follows.
+///
+/// # Safety
+/// There is a word, and so many bytes behind it.
+pub(super) unsafe fn arrive(origin: Origin, number: u64, room: *mut u64, length: usize) {
     if !super::on() || block::is_inside() || crate::syscalls::dispatch::uninterrupted() {
         return;
     }
@@ -647,7 +654,6 @@ unsafe extern "C" fn __lf_turn(site: *const Site, number: u64, room: *mut u64, l
         }
         (*room, digest(room, length))
     };
-    let origin = Origin::source(site);
     let now = Head {
         activation,
         number,
