@@ -52,6 +52,10 @@ void lf_unlock(const volatile void *lock);
 /* An allocator of your own: n bytes at p are handed out; they are given back, and nobody may touch them until they are handed out again. */
 void lf_alloc_mark(const volatile void *p, size_t n);
 void lf_free_mark(const volatile void *p, size_t n);
+/* The world outside is told, under this name: what was done for it must stay done. How often it was, before the last power failure and
+ * since. (The client of `check --client` says the same with `acked NAME`.) */
+void lf_ack(const char *name);
+unsigned lf_acked(const char *name);
 /* Any value: `landfall prove` looks at all of them, `landfall check` at a few (--nondet). */
 unsigned long lf_nondet(void);
 /* Only executions in which this holds are looked at. */
@@ -93,6 +97,13 @@ static inline void *lf_pm(size_t bytes) {
 }
 
 static inline int lf_failures(void) { return 0; }
+
+static inline void lf_ack(const char *name) { (void)name; }
+
+static inline unsigned lf_acked(const char *name) {
+  (void)name;
+  return 0;
+}
 
 static inline void lf_flush(const void *p, size_t n) {
 #if defined(__x86_64__) || defined(__i386__)

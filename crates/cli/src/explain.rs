@@ -36,6 +36,7 @@ const PAGES: &[(&str, &str)] = pages![
     "heap-overflow",
     "lock-misuse",
     "signal-unsafe",
+    "client",
     "redundant-flush",
     "redundant-fence",
     "uncontrolled",

@@ -35,7 +35,12 @@ fn example(kind: &str) -> String {
     let (_, rest) = page
         .split_once("```c\n")
         .unwrap_or_else(|| panic!("{kind}: no program"));
-    let (program, _) = rest.split_once("```").unwrap();
+    let (program, rest) = rest.split_once("```").unwrap();
+    if let Some((_, script)) = rest.split_once("```client\n") {
+        let (script, _) = script.split_once("```").unwrap();
+        let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("explain");
+        fs::write(folder.join(format!("{kind}.txt")), script).unwrap();
+    }
     let name = format!("{kind}.c");
     fs::write(
         Path::new(env!("CARGO_TARGET_TMPDIR"))

@@ -23,6 +23,7 @@ pages! {
     tour = "docs/tour.md",
     first_crash_bug = "docs/first-crash-bug.md",
     testing_a_library = "docs/testing-a-library.md",
+    testing_a_server = "docs/testing-a-server.md",
     testing_a_pmdk_program = "docs/testing-a-pmdk-program.md",
     testing_a_lock_free_structure = "docs/testing-a-lock-free-structure.md",
     testing_a_kernel = "docs/testing-a-kernel.md",

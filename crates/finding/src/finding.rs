@@ -238,6 +238,17 @@ pub struct Store {
     pub thread: Option<usize>,
 }
 
+/// The part of persistent memory that stands for what the world outside was told.
+pub const ACKNOWLEDGED: &str = "acknowledged";
+
+impl Store {
+    /// Is it no store of the program's, but what somebody was told?
+    pub fn is_acknowledgement(&self) -> bool {
+        let part = self.address.split('+').next();
+        part == Some(ACKNOWLEDGED)
+    }
+}
+
 /// The part of a store in a finding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]

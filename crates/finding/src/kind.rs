@@ -100,6 +100,7 @@ named! {
         HeapOverflow = "heap-overflow": "A heap block is accessed beyond its end.",
         LockMisuse = "lock-misuse": "A lock is used against its rules.",
         SignalUnsafe = "signal-unsafe": "A handler of a signal calls a function that it must not.",
+        Client = "client": "The client of a server does not get the answer that it expects.",
         RedundantFlush = "redundant-flush": "A cache line is written back for nothing.",
         RedundantFence = "redundant-fence": "A fence has nothing to wait for.",
         Uncontrolled = "uncontrolled": "The program does something that cannot be controlled or repeated.",

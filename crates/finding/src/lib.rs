@@ -21,8 +21,8 @@ mod witness;
 
 pub use allow::Allowed;
 pub use finding::{
-    Action, Diff, Finding, Fix, Gap, GapKind, Member, Preemptions, ReadAlternative, ReadChoice,
-    Store, StoreRole, ValueSource,
+    ACKNOWLEDGED, Action, Diff, Finding, Fix, Gap, GapKind, Member, Preemptions, ReadAlternative,
+    ReadChoice, Store, StoreRole, ValueSource,
 };
 pub use kind::{Kind, RaceEffect, Severity};
 pub use limit::Limit;
@@ -35,8 +35,8 @@ pub use run::{
 pub use schedule::{Turn, TurnLine, TurnReason};
 pub use timeline::{Lane, LaneVersion, Phase, Row, RowRead, Survival, Timeline};
 pub use witness::{
-    BuildCommand, ImageLine, OldLine, ProgramFile, RecordedFailure, RecordedInput, RecordedMemory,
-    RecordedOutcome, RecordedSignals, RecordedStop, RecordedThreads, Witness, Word,
+    BuildCommand, ImageLine, OldLine, ProgramFile, RecordedClient, RecordedFailure, RecordedInput,
+    RecordedMemory, RecordedOutcome, RecordedSignals, RecordedStop, RecordedThreads, Witness, Word,
 };
 
 /// The JSON schema of run.json (draft 7), generated from [`Run`].

@@ -26,6 +26,9 @@ pub struct Witness {
     /// What every execution read from its standard input.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stdin: Option<StdinFile>,
+    /// Who talked to it, if it is a server.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub client: Option<RecordedClient>,
     /// What calls returned that ask for any value.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub inputs: Vec<RecordedInput>,
@@ -44,6 +47,15 @@ pub struct Witness {
     pub outcome: RecordedOutcome,
     /// What is wrong.
     pub finding: Finding,
+}
+
+/// The script of a client.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct RecordedClient {
+    /// The file that it was in.
+    pub file: Word,
+    /// What that said.
+    pub script: String,
 }
 
 /// What a call returned that asks for any value.

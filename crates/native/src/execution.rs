@@ -3,6 +3,7 @@
 use crate::heap::{HeapBlock, HeapError};
 use crate::symbols::Symbols;
 use landfall_finding::Limit;
+use landfall_vocab::client::reason;
 use landfall_vocab::record::Record;
 
 /// How a run ended.
@@ -33,6 +34,12 @@ pub enum Outcome {
     SignalUnsafe {
         called: String,
         interrupted: String,
+    },
+    /// What the client expects at this line of its script did not come; `received` is what had come instead.
+    Client {
+        line: u32,
+        why: ClientWhy,
+        received: Vec<u8>,
     },
     /// `std::terminate` was called; `exception` is the mangled type of what nobody caught, empty where there is nothing.
     Terminate {
@@ -100,6 +107,33 @@ pub enum Outcome {
     Internal {
         why: String,
     },
+}
+
+/// Why a client is not content.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ClientWhy {
+    /// Something else came.
+    Differs,
+    /// The server waits, and has sent no more.
+    Nothing,
+    /// The server closed the connection.
+    Closed,
+    /// The server has ended.
+    Ended,
+    /// Nobody listens there.
+    Nobody,
+}
+
+impl ClientWhy {
+    pub(crate) fn of(word: &[u8]) -> ClientWhy {
+        match word {
+            reason::CLOSED => ClientWhy::Closed,
+            reason::ENDED => ClientWhy::Ended,
+            reason::NOBODY => ClientWhy::Nobody,
+            reason::NOTHING => ClientWhy::Nothing,
+            _ => ClientWhy::Differs,
+        }
+    }
 }
 
 impl Outcome {

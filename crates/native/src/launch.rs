@@ -19,7 +19,10 @@ pub(crate) fn prepare(program: &Program) -> Result<SharedMapping, SubjectError> 
         .pm_dir
         .as_ref()
         .and_then(|directory| directory.canonicalize().ok());
+    let client = program.client.as_ref().map(|script| &script.code[..]);
+    shared.set_client(client.unwrap_or_default());
     shared.configure(|control| {
+        control.client_len = client.map_or(0, |code| code.len() as u64);
         control.seed = program.seed;
         control.stdin_len = program.stdin.as_ref().map_or(0, Input::length);
         control.heap_offset = u64::from(program.heap_offset);

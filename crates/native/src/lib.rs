@@ -7,6 +7,7 @@
 #![allow(unsafe_code)]
 
 mod child;
+mod client;
 pub mod compiler;
 mod covered;
 mod deadline;
@@ -43,13 +44,14 @@ mod volatile;
 mod workers;
 
 pub use child::run_below;
+pub use client::{ClientScript, ScriptError};
 pub use covered::{Covered, ReadAt};
 pub use deadline::Deadline;
 pub use debug::debug;
 pub use decode::{Copied, copies, decode};
 pub use error::SubjectError;
 pub use events::translate;
-pub use execution::{Divergence, Execution, Foreign, Outcome, first_difference};
+pub use execution::{ClientWhy, Divergence, Execution, Foreign, Outcome, first_difference};
 pub use heap::{HeapBlock, HeapError};
 pub use input::Input;
 pub use inputs::{InputAsked, InputsAsked, InputsTold};
@@ -73,4 +75,4 @@ pub use server::Server;
 pub use sites::{Position, Sites};
 pub use subject::{Budget, MistakesOf, NativeSubject, Notice};
 pub use symbols::{Symbols, type_name};
-pub use volatile::volatile;
+pub use volatile::{goes_with_the_run, volatile};

@@ -1,6 +1,6 @@
 //! From the report in shared memory to an outcome.
 
-use crate::execution::Outcome;
+use crate::execution::{ClientWhy, Outcome};
 use landfall_vocab::shared::End;
 
 pub(crate) fn outcome(raw: &landfall_vocab::shared::Outcome) -> Outcome {
@@ -36,6 +36,15 @@ pub(crate) fn outcome(raw: &landfall_vocab::shared::Outcome) -> Outcome {
             Outcome::SignalUnsafe {
                 called: called.to_owned(),
                 interrupted: interrupted.to_owned(),
+            }
+        }
+        Some(End::Client) => {
+            let received = raw.text[..length].iter().position(|&byte| byte == 0);
+            let (why, received) = raw.text[..length].split_at(received.unwrap_or(length));
+            Outcome::Client {
+                line: raw.code.max(0) as u32,
+                why: ClientWhy::of(why),
+                received: received.get(1..).unwrap_or_default().to_vec(),
             }
         }
         Some(End::Terminate) => Outcome::Terminate { exception: text },

@@ -2,12 +2,16 @@
 
 use landfall_vocab::window;
 
+/// What the world outside was told.
+const ACKNOWLEDGED: &str = landfall_finding::ACKNOWLEDGED;
+
 /// The part an offset of the window lies in, and how far in.
 pub fn part_of_memory(offset: u64) -> (String, u64) {
     let parts = [
         (window::REGION, "pm"),
         (window::HEAP, "heap"),
         (window::MALLOC, "malloc"),
+        (window::ACKS, ACKNOWLEDGED),
         (window::META, "file-table"),
     ];
     if window::FILES.contains(offset) {

@@ -1,5 +1,6 @@
 //! A program to check, as it is started.
 
+use crate::client::ClientScript;
 use crate::input::Input;
 use crate::inputs::InputsTold;
 use crate::job::Isolation;
@@ -54,6 +55,8 @@ pub struct Program {
     pub inputs: InputsTold,
     /// What it reads from its standard input; nothing, if there is none.
     pub stdin: Option<Input>,
+    /// Who talks to it, if it is a server.
+    pub client: Option<ClientScript>,
     pub seed: u64,
     pub isolation: Isolation,
     /// Code of libraries that its runs were trapped at.
@@ -128,6 +131,7 @@ impl Program {
             sv_comp: false,
             inputs: InputsTold::default(),
             stdin: None,
+            client: None,
             seed: 1,
             isolation: Isolation::default(),
             trapped: TrappedPlaces::default(),

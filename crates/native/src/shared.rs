@@ -2,10 +2,10 @@
 
 use crate::job::KnownSignals;
 use landfall_vocab::shared::{
-    CHOICES_AT, CONTROL_LEN, Control, IMAGE_AT, IMAGE_LEN, IMAGE_LINE, INPUTS_AT, InputValue,
-    JobHeader, MAGIC, MOST_CHOICES, OUTPUT, Outcome, SITES_AT, SITES_LEN, SLEEPERS_AT, SLOT_LEN,
-    SLOTS, SLOTS_AT, STDERR_AT, STDIN_AT, STDOUT_AT, Sleeper, SlotHeader, TOTAL_LEN, TRACE_AT,
-    TRACE_LEN, output_head, point,
+    CHOICES_AT, CLIENT_AT, CLIENT_LEN, CONTROL_LEN, Control, IMAGE_AT, IMAGE_LEN, IMAGE_LINE,
+    INPUTS_AT, InputValue, JobHeader, MAGIC, MOST_CHOICES, OUTPUT, Outcome, SITES_AT, SITES_LEN,
+    SLEEPERS_AT, SLOT_LEN, SLOTS, SLOTS_AT, STDERR_AT, STDIN_AT, STDOUT_AT, Sleeper, SlotHeader,
+    TOTAL_LEN, TRACE_AT, TRACE_LEN, output_head, point,
 };
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
@@ -62,6 +62,17 @@ impl SharedMapping {
         const { assert!(CONTROL_LEN < SITES_AT + 1) };
         // SAFETY: no other process has this mapping yet: `configure` is called before the server starts.
         configure(unsafe { &mut *self.base.cast::<Control>() });
+    }
+
+    /// The script of the client, which fits.
+    pub(crate) fn set_client(&mut self, code: &[u8]) {
+        let length = code.len().min(CLIENT_LEN as usize);
+        // SAFETY: in range, and no other process has this mapping yet.
+        unsafe {
+            self.base
+                .add(CLIENT_AT as usize)
+                .copy_from_nonoverlapping(code.as_ptr(), length)
+        };
     }
 
     pub(crate) fn control(&self) -> &Control {

@@ -86,6 +86,9 @@ fn spawn_here(program: &Program, control: i32, errors: std::fs::File) -> io::Res
             // The program has 1024; what is above is for the runtime, which keeps the run's files there.
             limit_both(libc::RLIMIT_NOFILE, 1024, 2048);
             limit(libc::RLIMIT_FSIZE, 1 << 30);
+            // What somebody left open is none of the program's business, and would give its own other numbers.
+            const AT_EXEC: u32 = 4; // CLOSE_RANGE_CLOEXEC
+            libc::syscall(libc::SYS_close_range, 3u32, u32::MAX, AT_EXEC);
             if libc::dup2(control, CONTROL_FD) < 0 {
                 return Err(io::Error::last_os_error());
             }

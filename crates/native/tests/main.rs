@@ -4,6 +4,7 @@
 
 #![allow(missing_docs)]
 
+mod channels;
 mod litmus;
 mod programs;
 mod rewritten;

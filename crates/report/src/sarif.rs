@@ -69,6 +69,7 @@ fn result<'a>(found: &'a Finding) -> Value {
     };
     for store in &found.stores {
         let text = match store.role {
+            StoreRole::Kept if store.is_acknowledgement() => "the world outside is told here",
             StoreRole::Kept => "this later store reached persistent memory",
             StoreRole::Lost => "this earlier store was lost",
             StoreRole::Racing => "another store of this story",

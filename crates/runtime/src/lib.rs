@@ -2,6 +2,7 @@
 //!
 //! - `hooks`: what instrumented code and users of `landfall.h` call
 //! - `memory`: persistent memory with its shadow, accesses of it, the heaps
+//! - `channels`: pipes, sockets, events, sets of what is waited for; the client of a server
 //! - `files`: pool files, ordinary files, descriptors, paths
 //! - `syscalls`: every system call of the program, signals, time, randomness
 //! - `libc`: functions of libc and libpmem that the runtime provides itself
@@ -55,6 +56,7 @@ macro_rules! take_registers {
 }
 pub(crate) use take_registers;
 
+mod channels;
 mod files;
 mod hooks;
 mod libc;

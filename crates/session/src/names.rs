@@ -3,7 +3,9 @@
 use crate::sources::SourceTexts;
 use landfall_finding::{Member, Place};
 use landfall_native::members::Members;
-use landfall_native::{Execution, Origin, Position, Record, RecordKind, Server, Sites, Symbols};
+use landfall_native::{
+    ClientScript, Execution, Origin, Position, Record, RecordKind, Server, Sites, Symbols,
+};
 use std::cell::{OnceCell, RefCell};
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -54,6 +56,7 @@ pub(crate) struct ProgramNames {
     pub(crate) symbols: Symbols,
     /// Paths are told as from there.
     here: PathBuf,
+    client: Option<ClientScript>,
     /// Read when first asked for.
     members: OnceCell<Option<Members>>,
     /// Source files, read when first asked for.
@@ -67,10 +70,27 @@ impl ProgramNames {
             sites: server.sites().clone(),
             symbols: server.symbols(),
             here: server.directory(),
+            client: server.client().cloned(),
             members: OnceCell::new(),
             files: RefCell::default(),
             named: RefCell::default(),
         }
+    }
+
+    /// Who talks to the program.
+    pub(crate) fn client(&self) -> Option<&ClientScript> {
+        self.client.as_ref()
+    }
+
+    /// A line of the client's script.
+    pub(crate) fn client_line(&self, line: u32) -> Option<Place> {
+        let script = self.client.as_ref()?;
+        Some(self.at(&Position {
+            file: script.path.display().to_string(),
+            line,
+            column: 1,
+            function: String::new(),
+        }))
     }
 
     /// The text of the sources that places are in.

@@ -8,7 +8,9 @@ use landfall_explore::schedule::saturate::Preempt;
 use landfall_explore::schedule::seal::Directive;
 use landfall_finding::{Allowed, RaceEffect, Severity};
 use landfall_model::order::Platform;
-use landfall_native::{Atomics, Budget, Deadline, FreshBlocks, Input, Model, Moment, Policy};
+use landfall_native::{
+    Atomics, Budget, ClientScript, Deadline, FreshBlocks, Input, Model, Moment, Policy,
+};
 use serde::{Deserialize, Serialize};
 use std::ffi::OsString;
 use std::num::NonZeroUsize;
@@ -90,6 +92,8 @@ pub struct Options {
     pub pm_dir: Option<PathBuf>,
     /// What prepares the files in that directory before the program runs: a program and its arguments, or a source. It works on a copy.
     pub pm_init: Option<String>,
+    /// The script of a client that talks to the program.
+    pub client: Option<PathBuf>,
     /// Sources are compiled against PMDK as `landfall pmdk build` made it, and linked with it.
     pub pmdk: bool,
     /// malloc is persistent memory.
@@ -198,6 +202,7 @@ impl Default for Options {
             baseline: None,
             pm_dir: None,
             pm_init: None,
+            client: None,
             pmdk: false,
             pm_heap: false,
             pm_fill: None,
@@ -252,6 +257,8 @@ pub(crate) struct Asked {
     pub(crate) out: PathBuf,
     /// What the program reads from its standard input.
     pub(crate) input: Option<Input>,
+    /// Who talks to it.
+    pub(crate) talks: Option<ClientScript>,
     /// What is known already.
     pub(crate) known: Baseline,
     /// In tests: when the search ends, and the telling, by work rather than by time.
@@ -264,6 +271,7 @@ impl Asked {
             options,
             out,
             input: None,
+            talks: None,
             known: Baseline::default(),
             counted: None,
         }

@@ -12,7 +12,9 @@ use crate::witness::build_command;
 use init::PoolInit;
 use landfall_finding::BuildCommand;
 use landfall_native::compiler::{self, Compilation, Language};
-use landfall_native::{HeapChecks, Input, Job, MallocMetadata, Program, Saying, SayingKind};
+use landfall_native::{
+    ClientScript, HeapChecks, Input, Job, MallocMetadata, Program, Saying, SayingKind,
+};
 use std::ffi::{OsStr, OsString};
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
@@ -169,6 +171,7 @@ impl Setup<'_> {
             }
             program.pm_dir = options.pm_dir.as_ref().map(|dir| options.located(dir));
             program.stdin.clone_from(&options.input);
+            program.client.clone_from(&options.talks);
             program.directory.clone_from(&options.directory);
             program
         };
@@ -317,8 +320,21 @@ pub(crate) fn claim(
         Some(path) => Baseline::read(&options.located(path)).map_err(Error::usage)?,
         None => Baseline::default(),
     };
+    let talks = options
+        .client
+        .as_ref()
+        .map(|path| read_client(path, &options));
+    let talks = talks.transpose()?;
     let mut options = Asked::new(options, claimed.path.clone());
     options.known = known;
+    for (line, name) in talks.iter().flat_map(|talks| &talks.unacknowledged) {
+        let file = talks.as_ref().map(|talks| talks.path.display().to_string());
+        watch.remark(&format!(
+            "{}:{line}: nobody acknowledges `{name}`: no line of the script says `acked {name}`, so only lf_ack of the program can",
+            file.unwrap_or_default()
+        ));
+    }
+    options.talks = talks;
     claimed.clear(is_result).map_err(Error::usage)?;
     // Known now rather than after the search.
     let probe = |name: &str| results::write_listed(&options.out, name, b"");
@@ -327,6 +343,24 @@ pub(crate) fn claim(
     std::fs::remove_file(options.out.join("run.json")).map_err(failed)?;
     take_input(&mut options, given, watch)?;
     Ok((claimed, options))
+}
+
+/// The script of a client, as a file says it.
+fn read_client(path: &Path, options: &Options) -> Result<ClientScript, Error> {
+    let shown = path.display();
+    let text = std::fs::read(options.located(path))
+        .map_err(|e| Error::usage(format!("--client {shown}: {e}")))?;
+    let text = String::from_utf8(text).map_err(|e| {
+        let line = 1 + e.as_bytes()[..e.utf8_error().valid_up_to()]
+            .iter()
+            .filter(|&&byte| byte == b'\n')
+            .count();
+        Error::usage(format!(
+            "{shown}:{line}: this is no text (UTF-8); write other bytes as \\xHH"
+        ))
+    })?;
+    ClientScript::parse(path.to_owned(), &text)
+        .map_err(|e| Error::usage(format!("{shown}:{}: {}", e.line, e.why)))
 }
 
 /// Standard input: read once, for all runs, and kept for replay.

@@ -13,7 +13,8 @@ use landfall_model::order::Platform;
 use landfall_native::FreshBlocks;
 use landfall_native::compiler::{self, Language};
 use landfall_native::{
-    ANY_CALL, HeapChecks, Input, InputValue, Job, KnownSignals, MallocMetadata, Program, StopAt,
+    ANY_CALL, ClientScript, HeapChecks, Input, InputValue, Job, KnownSignals, MallocMetadata,
+    Program, StopAt,
 };
 use std::ffi::OsString;
 use std::fmt::Write;
@@ -213,11 +214,18 @@ pub(crate) fn programs(witness: &Witness, here: &Path) -> anyhow::Result<Program
     };
     let given = witness.stdin.as_ref();
     let input = given.map(|given| input(given, here)).transpose()?;
+    let client = witness.client.as_ref().map(|client| {
+        let file = client.file.path();
+        let parsed = ClientScript::parse(file.clone(), &client.script);
+        parsed.map_err(|e| anyhow::anyhow!("the client of the witness: {}:{e}", file.display()))
+    });
+    let client = client.transpose()?;
     let program = |built: &ProgramFile| -> anyhow::Result<Program> {
         let mut program = program(built, here)?;
         program.pm_dir = memory.dir.as_ref().map(|dir| here.join(dir.path()));
         program.pools = memory.pools.as_ref().map(|dir| here.join(dir.path()));
         program.stdin.clone_from(&input);
+        program.client.clone_from(&client);
         program.pm_heap = memory.heap.then_some(MallocMetadata::Modelled);
         program.heap_offset = memory.heap_offset;
         program.fresh = match memory.fresh.as_deref() {

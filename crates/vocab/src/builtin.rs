@@ -152,6 +152,8 @@ builtins!(
     any_value,
     atomic_block,
     assembly,
+    lf_ack,
+    lf_acked,
 );
 
 impl Builtin {

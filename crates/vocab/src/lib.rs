@@ -5,7 +5,9 @@
 #![no_std]
 
 pub mod builtin;
+pub mod client;
 pub mod digest;
+pub mod pattern;
 pub mod record;
 pub mod rewrite;
 pub mod shared;
@@ -14,6 +16,8 @@ pub mod window;
 /// Changes with every change of these files, so that it cannot be forgotten: a program built with another version is refused by name.
 pub const VERSION: u32 = version(&[
     include_bytes!("builtin.rs"),
+    include_bytes!("client.rs"),
+    include_bytes!("pattern.rs"),
     include_bytes!("digest.rs"),
     include_bytes!("record.rs"),
     include_bytes!("rewrite.rs"),

@@ -41,7 +41,10 @@ const MIB: u64 = 1 << 20;
 pub const CONTROL_LEN: u64 = 384 << 10;
 pub const SITES_AT: u64 = CONTROL_LEN;
 pub const SITES_LEN: u64 = 512 * MIB;
-pub const SLOTS_AT: u64 = SITES_AT + SITES_LEN;
+/// The script of the client ([`crate::client`]).
+pub const CLIENT_AT: u64 = SITES_AT + SITES_LEN;
+pub const CLIENT_LEN: u64 = 4 * MIB;
+pub const SLOTS_AT: u64 = CLIENT_AT + CLIENT_LEN;
 pub const HEADER_LEN: u64 = 16 << 10;
 pub const STDOUT_AT: u64 = HEADER_LEN;
 pub const STDERR_AT: u64 = STDOUT_AT + OUTPUT;
@@ -170,6 +173,8 @@ pub struct Control {
     pub text: [u8; TEXT],
     /// Bytes of standard input that every run gets; a server finds them as its own.
     pub stdin_len: u64,
+    /// Bytes of the client's script; 0 where there is none.
+    pub client_len: u64,
     pub pm_dir_len: u64,
     pub pm_dir: [u8; 4096],
     /// Plain accesses that are steps of their own, by where they are in the program.
@@ -581,6 +586,8 @@ outcomes!(
     InVain = 22,
     /// A handler calls a function that it must not, while it interrupts one of them: `text` is `called\0interrupted`.
     SignalUnsafe = 23,
+    /// The client did not get what it expects: `code` is the line of its script, `text` is `reason\0received` ([`crate::client::reason`]).
+    Client = 24,
 );
 
 /// Accesses of persistent memory by uninstrumented code: how many, and where in memory and in the code the first was.

@@ -104,6 +104,13 @@ pub const MALLOC_META: Area = Area {
     len: 1 << 20,
 };
 
+/// What the world outside was told: a word for each name, its digest with how often below it.
+pub const ACKS: Area = Area {
+    start: 63 * GIB + (2 << 20),
+    len: 1 << 15,
+};
+pub const ACK_COUNT: u64 = 0xffff;
+
 /// Offset of an address inside the window, or `None` outside it.
 pub const fn offset_of(address: u64) -> Option<u64> {
     let offset = address.wrapping_sub(BASE);

@@ -76,6 +76,11 @@ pub(crate) struct CheckArgs {
     )]
     pub(crate) pm_init: Option<String>,
 
+    /// Who talks to the program, if it is a server: a script of what a client sends, what it expects, and what it asks for after a
+    /// power failure
+    #[arg(long, value_name = "FILE", help_heading = "Persistent memory")]
+    pub(crate) client: Option<PathBuf>,
+
     /// Compile with PMDK's headers and link its libraries, as `landfall pmdk build` made them
     #[arg(long, help_heading = "Persistent memory")]
     pub(crate) pmdk: bool,
@@ -479,6 +484,7 @@ impl CheckArgs {
             baseline: self.baseline.clone(),
             pm_dir: self.pm_dir.clone(),
             pm_init: self.pm_init.clone(),
+            client: self.client.clone(),
             pmdk: self.pmdk,
             pm_heap: self.pm_heap,
             pm_fill: self.pm_fill.map(Into::into),

@@ -166,13 +166,17 @@ fn stores(out: &mut String, finding: &Finding, sources: &mut SourceTexts) {
                 sources,
                 kept,
                 Tone::Good,
-                "this store reached persistent memory …",
+                match kept.is_acknowledgement() {
+                    true => "the world outside is told here …",
+                    false => "this store reached persistent memory …",
+                },
             );
-            let earlier = match turn_of(finding) {
-                Follows::Same => "what an earlier iteration of the loop stored",
-                Follows::Next | Follows::Other => "this earlier one",
+            let earlier = match (turn_of(finding), kept.is_acknowledgement()) {
+                (Follows::Same, _) => "what an earlier iteration of the loop stored did not",
+                (_, true) => "this earlier store may not have reached persistent memory",
+                (_, false) => "this earlier one did not",
             };
-            let text = format!("… but {earlier} did not: {}", because(finding));
+            let text = format!("… but {earlier}: {}", because(finding));
             mark(out, sources, lost, Tone::Bad, &text);
             let shown = |stored: &&Store| match (&stored.at, &lost.at) {
                 (Some(a), Some(b)) => a.same_line(b),

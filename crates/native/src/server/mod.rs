@@ -158,6 +158,11 @@ impl Server {
         }
     }
 
+    /// Who talks to the program.
+    pub fn client(&self) -> Option<&crate::client::ClientScript> {
+        self.program.client.as_ref()
+    }
+
     /// Did any run so far ask for persistent memory, or how often the power has failed? If not, they do the same after a power failure.
     pub fn asked(&self) -> bool {
         self.asked || self.shared.control().asked.load(Relaxed) != 0

@@ -1,5 +1,7 @@
-//! Which descriptors are not what the kernel thinks: captured output, given input, random sources, pool files.
+//! Which descriptors are not what the kernel thinks: captured output, given input, random sources, pool files, channels.
 
+use crate::channels;
+use crate::channels::streams::{self, Manner};
 use crate::files::pool_io;
 use crate::memory::accesses;
 use crate::memory::bytes;
@@ -18,6 +20,7 @@ pub(crate) const COUNT: usize = crate::files::overlay::FIRST_HOLDER;
 /// First numbers of pool files and of inodes of the overlay.
 const POOL: u16 = 16;
 const OVERLAY: u16 = 256;
+const CHANNEL: u16 = 1 << 14;
 
 /// What a descriptor stands for.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -31,6 +34,8 @@ pub(crate) enum Kind {
     Pool(u8),
     /// A file or directory of the run's overlay.
     Overlay(usize),
+    /// A pipe, a socket or the like: an object of the run.
+    Channel(u16),
 }
 
 #[repr(C)]
@@ -53,6 +58,7 @@ impl Descriptors {
             3 => Kind::Output(1),
             4 => Kind::Random,
             5 => Kind::Disk,
+            number if number >= CHANNEL => Kind::Channel(number - CHANNEL),
             number if number >= OVERLAY => Kind::Overlay((number - OVERLAY) as usize),
             pool if pool >= POOL => Kind::Pool((pool - POOL) as u8),
             _ => Kind::Real,
@@ -69,6 +75,7 @@ impl Descriptors {
                 Kind::Disk => 5,
                 Kind::Pool(file) => POOL + file as u16,
                 Kind::Overlay(number) => OVERLAY + number as u16,
+                Kind::Channel(number) => CHANNEL + number,
             });
         }
     }
@@ -81,7 +88,25 @@ pub(crate) fn kind(fd: usize) -> Kind {
 /// Records what a descriptor stands for. Also how a restart learns that there are descriptors to close.
 pub(crate) fn set(fd: usize, kind: Kind) {
     run().opened.set(true);
+    let before = run().descriptors.get(fd);
+    if let Kind::Channel(number) = kind {
+        channels::hold(number);
+    }
     run().descriptors.set(fd, kind);
+    if let Kind::Channel(number) = before {
+        channels::let_go(number);
+    }
+}
+
+/// The descriptor stands for nothing any more.
+pub(crate) fn close(fd: usize) -> isize {
+    set(fd, Kind::Real);
+    sys::call(libc::SYS_close, [fd])
+}
+
+/// Does it stand for anything?
+pub(crate) fn is_open(fd: usize) -> bool {
+    fd < COUNT && (kind(fd) != Kind::Real || sys::fcntl(fd, libc::F_GETFD, 0) >= 0)
 }
 
 /// Bytes a program may write to ordinary files in one run, and to its output.
@@ -113,6 +138,8 @@ pub(crate) unsafe fn read(fd: usize, to: usize, length: usize, at: i64) -> isize
                 length as isize
             }
             Kind::Output(_) => -(libc::EBADF as isize),
+            Kind::Channel(_) if at >= 0 => -(libc::ESPIPE as isize),
+            Kind::Channel(number) => streams::read(number.into(), to, length, Manner::PLAIN),
             Kind::Pool(file) => pool_io::read(file, fd, to, length, at),
             _ if fd >= COUNT => -(libc::EBADF as isize),
             kind => {
@@ -210,6 +237,8 @@ pub(crate) unsafe fn write(fd: usize, from: usize, length: usize, at: i64) -> is
                 length as isize
             }
             Kind::Input | Kind::Random => -(libc::EBADF as isize),
+            Kind::Channel(_) if at >= 0 => -(libc::ESPIPE as isize),
+            Kind::Channel(number) => streams::write(number.into(), from, length, Manner::PLAIN),
             Kind::Pool(file) => pool_io::write(file, fd, from, length, at),
             _ if fd >= COUNT => -(libc::EBADF as isize),
             kind => {

@@ -51,7 +51,7 @@ pub(crate) unsafe fn read_link(place: &Place, to: *mut u8) -> Option<usize> {
         let fd = descriptor(path)?;
         if !matches!(
             descriptors::kind(fd),
-            Kind::Real | Kind::Input | Kind::Output(_)
+            Kind::Real | Kind::Input | Kind::Output(_) | Kind::Channel(_)
         ) {
             return None;
         }

@@ -1,6 +1,7 @@
 //! `stat` and its kin: the same answers in every run. Times of access are left out (reading a file changes them), and what the
 //! kernel makes up for its own file systems is made up here.
 
+use crate::channels::{Form, channel};
 use crate::files::descriptors::{self, Kind};
 use crate::files::ordinary::on_disk;
 use crate::files::overlay::{self, Type};
@@ -115,6 +116,17 @@ pub(crate) unsafe fn of_descriptor(fd: usize, to: *mut stat) -> isize {
                 // Something that is no terminal and has no position: a pipe.
                 clear(to);
                 ((*to).st_dev, (*to).st_ino, (*to).st_mode) = (3, fd as u64 + 1, S_IFIFO | 0o600);
+                0
+            }
+            Kind::Channel(number) => {
+                clear(to);
+                let is_pipe = matches!(
+                    channel(number.into()).form.get(),
+                    Form::PipeInlet | Form::PipeOutlet
+                );
+                let kind = if is_pipe { S_IFIFO } else { S_IFSOCK };
+                ((*to).st_dev, (*to).st_ino, (*to).st_mode) =
+                    (3, u64::from(number) + 1, kind | 0o600);
                 0
             }
             _ if fd >= descriptors::COUNT => error(EBADF),

@@ -1,6 +1,8 @@
 //! The functions of landfall.h that are not the persistent heap.
 
+use crate::channels::client::acks;
 use crate::hooks::flushes;
+use crate::memory::bytes;
 use crate::memory::shadow::{asked, is_persistent, known, offset};
 use crate::run::shared::trace_len;
 use crate::run::trace::{self, Origin};
@@ -53,6 +55,38 @@ pub extern "C" fn lf_pm(length: usize) -> *mut u8 {
 pub extern "C" fn lf_failures() -> i32 {
     asked();
     run().failures.get() as i32
+}
+
+/// # Safety
+/// `name` is a text that ends in zero.
+unsafe fn acknowledged(name: *const u8) -> &'static [u8] {
+    // SAFETY: what the caller promises.
+    unsafe { bytes::text(name, 256) }
+}
+
+/// Somebody outside is told: what was done under this name stays done, from here on.
+///
+/// # Safety
+/// `name` is a text that ends in zero.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn lf_ack(name: *const u8) {
+    if running() {
+        // SAFETY: what the caller promises.
+        unsafe { acks::told_by(acknowledged(name), caller!()) };
+    }
+}
+
+/// How often somebody was told, before the last power failure and since.
+///
+/// # Safety
+/// `name` is a text that ends in zero.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn lf_acked(name: *const u8) -> u32 {
+    match running() {
+        // SAFETY: what the caller promises.
+        true => unsafe { acks::count_by(acknowledged(name), caller!()) as u32 },
+        false => 0,
+    }
 }
 
 #[unsafe(no_mangle)]

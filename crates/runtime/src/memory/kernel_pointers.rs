@@ -44,6 +44,21 @@ fn sees_to_it(number: i64) -> bool {
     ) || crate::syscalls::paths::sees_to_it(number)
 }
 
+/// Could this argument be a pointer? Of calls on channels it is known; of others, any could.
+fn points(number: i64, index: usize) -> bool {
+    let pointers: &[usize] = match number {
+        SYS_socket | SYS_listen | SYS_shutdown | SYS_eventfd | SYS_eventfd2 | SYS_epoll_create
+        | SYS_epoll_create1 | SYS_close | SYS_dup | SYS_dup2 | SYS_dup3 => &[],
+        SYS_pipe | SYS_pipe2 | SYS_poll => &[0],
+        SYS_bind | SYS_connect | SYS_sendmsg | SYS_recvmsg | SYS_epoll_wait => &[1],
+        SYS_accept | SYS_accept4 | SYS_getsockname | SYS_getpeername => &[1, 2],
+        SYS_socketpair | SYS_epoll_ctl | SYS_setsockopt => &[3],
+        SYS_getsockopt => &[3, 4],
+        _ => return true,
+    };
+    pointers.contains(&index)
+}
+
 /// What the kernel does with an argument that is a pointer.
 enum Use {
     /// Fills a buffer of this length.
@@ -64,13 +79,15 @@ fn usage(call: &Call, index: usize) -> Use {
 /// Performs a call with the pages open that its arguments point to.
 pub(crate) fn lending(call: &Call, perform: impl FnOnce() -> isize) -> isize {
     let arguments = call.arguments;
-    let concerned = arguments.iter().any(|argument| is_persistent(*argument));
+    // A number in a register that no argument is in means nothing.
+    let is_lent = |index: usize| is_persistent(arguments[index]) && points(call.number, index);
+    let concerned = (0..arguments.len()).any(is_lent);
     if !concerned || sees_to_it(call.number) {
         return perform();
     }
     let origin = crate::syscalls::dispatch::origin(Builtin::system_call);
     for (index, argument) in arguments.into_iter().enumerate() {
-        if is_persistent(argument) && shadow::live(offset(argument)) {
+        if is_lent(index) && shadow::live(offset(argument)) {
             let (reads, length) = match usage(call, index) {
                 Use::Fills(length) => (false, length),
                 Use::Reads(length) => (true, length),

@@ -26,6 +26,9 @@ pub(crate) fn end(end: End, mut report: Report) -> ! {
     if matches!(end, End::Exited) && is_sv_comp() {
         report.code = 0;
     }
+    if matches!(end, End::Exited) && report.code == 0 && server().mode.get() == Mode::Running {
+        crate::channels::client::server_ends();
+    }
     tell(end, &report);
     crate::threads::ends_process(end, told_apart(end, &report));
     over()

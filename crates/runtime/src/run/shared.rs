@@ -54,6 +54,12 @@ pub(super) fn write_text(parts: &[&[u8]], to: *mut [u8; TEXT]) -> u32 {
     length as u32
 }
 
+/// Where the client's script lies.
+pub(crate) fn client_area() -> *const u8 {
+    let base = server().control.get() as *const u8;
+    base.wrapping_add(landfall_vocab::shared::CLIENT_AT as usize)
+}
+
 /// What the run is to do. Of a run only.
 #[inline(always)]
 pub(crate) fn job() -> &'static JobHeader {

@@ -105,6 +105,7 @@ pub(crate) struct Run {
     pub(crate) overlay: Overlay,
     pub(crate) descriptors: Descriptors,
     pub(crate) listings: Listings,
+    pub(crate) channels: crate::channels::ChannelTables,
     /// Descriptors that keep locks and the like of pool files; zero for none.
     pub(crate) pool_holders: [Cell<i32>; FILE_SLOTS],
 

@@ -58,6 +58,7 @@ pub(crate) struct Server {
     pub(crate) arena_end: Cell<usize>,
     pub(crate) scratch_mapped: Cell<bool>,
     pub(crate) overlay_mapped: Cell<bool>,
+    pub(crate) channels_mapped: Cell<bool>,
 
     // What constructors left behind: runs go on from there, and a restart puts it back (`tracked`).
     pub(crate) heap: Raw<Heap>,

@@ -3,12 +3,13 @@
 
 #![allow(non_upper_case_globals)] // libc names system calls in lower case
 
-use crate::files::descriptors::{self, Kind};
+use crate::files::descriptors;
 use crate::files::pool;
 use crate::memory::limits;
 use crate::memory::shadow::is_persistent;
 use crate::run::outcome::{self, Report};
 use crate::state::{run, server};
+use crate::syscalls::channels;
 use crate::syscalls::clock;
 use crate::syscalls::dispatch::{Call, refuse};
 use crate::syscalls::error;
@@ -19,7 +20,7 @@ use crate::syscalls::paths;
 use crate::syscalls::signals;
 use crate::syscalls::sys;
 use crate::syscalls::timers;
-use crate::syscalls::waiting::{clock_nanosleep, futex, wait};
+use crate::syscalls::waiting::{clock_nanosleep, futex};
 use landfall_vocab::shared::End;
 use landfall_vocab::window;
 use libc::*;
@@ -29,6 +30,9 @@ const PID: isize = 1000;
 const PARENT: isize = 999;
 
 pub(crate) fn perform(call: &Call) -> isize {
+    if let Some(result) = channels::perform(call) {
+        return result;
+    }
     if let Some(result) = io::perform(call) {
         return result;
     }
@@ -127,8 +131,6 @@ pub(crate) fn perform(call: &Call) -> isize {
             SYS_timer_create | SYS_timerfd_create => {
                 refuse(&[b"timer_create: timers of the kernel do not keep virtual time"])
             }
-            SYS_poll | SYS_ppoll | SYS_select | SYS_pselect6 | SYS_epoll_wait | SYS_epoll_pwait
-            | SYS_epoll_pwait2 => wait(call),
             SYS_futex => futex(call),
             SYS_getrandom => {
                 descriptors::give_random(a, b);
@@ -159,7 +161,6 @@ pub(crate) fn perform(call: &Call) -> isize {
 
             SYS_getdents64 => crate::files::listings::entries(call),
             SYS_getdents => error(ENOSYS),
-            SYS_pipe | SYS_pipe2 => pipe(call),
             SYS_getuid
             | SYS_geteuid
             | SYS_getgid
@@ -305,26 +306,4 @@ pub(crate) unsafe fn store<T>(to: usize, value: T) -> isize {
     // SAFETY: what the caller promises.
     unsafe { (to as *mut T).write_unaligned(value) };
     0
-}
-
-/// `pipe`: the numbers are handed over like anything else.
-fn pipe(call: &Call) -> isize {
-    // SAFETY: the program asks for it: what the kernel would do at these addresses is done.
-    unsafe {
-        alters_kernel(call);
-        let flags = if call.number == SYS_pipe2 {
-            call.arguments[1]
-        } else {
-            0
-        };
-        let ends = [0i32; 2];
-        let got = sys::raw(SYS_pipe2, [&raw const ends as usize, flags]);
-        if got == 0 {
-            for end in ends {
-                descriptors::set(end as usize, Kind::Real);
-            }
-            descriptors::give(call.arguments[0], &raw const ends as *const u8, 8);
-        }
-        got
-    }
 }

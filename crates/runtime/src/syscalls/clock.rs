@@ -121,6 +121,9 @@ pub(crate) unsafe fn wait_forever(what: &[u8], context: *mut libc::ucontext_t) {
             return sleep(left, context);
         }
     }
+    if !crate::threads::others_alive() && crate::channels::waits::forever() {
+        return;
+    }
     if crate::threads::others_alive() {
         crate::syscalls::dispatch::refuse(&[
             what,

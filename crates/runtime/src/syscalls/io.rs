@@ -6,17 +6,16 @@ use crate::files::descriptors::{self, COUNT, Kind};
 use crate::files::overlay;
 use crate::files::pool;
 use crate::files::pool_io;
-use crate::memory::accesses;
 use crate::memory::limits;
 use crate::memory::own::Scratch;
-use crate::memory::shadow::{is_persistent, view};
+use crate::memory::shadow::view;
 use crate::syscalls::calls::{alters_kernel, as_it_is};
+use crate::syscalls::channels;
 use crate::syscalls::clock;
-use crate::syscalls::dispatch::{Call, caller, origin, refuse};
+use crate::syscalls::dispatch::{Call, caller, refuse};
 use crate::syscalls::error;
 use crate::syscalls::paths;
 use crate::syscalls::sys;
-use crate::syscalls::waiting::ready;
 use landfall_vocab::builtin::Builtin;
 use libc::*;
 
@@ -44,7 +43,7 @@ pub(crate) fn perform(call: &Call) -> Option<isize> {
             }
             SYS_lseek => match descriptors::kind(a) {
                 Kind::Pool(file) => pool_io::seek(file, a, b as i64, c as i32),
-                Kind::Input | Kind::Output(_) | Kind::Random => error(ESPIPE),
+                Kind::Input | Kind::Output(_) | Kind::Random | Kind::Channel(_) => error(ESPIPE),
                 _ if a >= COUNT => error(EBADF),
                 _ => {
                     crate::files::listings::forget(a);
@@ -111,30 +110,6 @@ pub(crate) fn perform(call: &Call) -> Option<isize> {
                 _ => 0,
             },
             SYS_fchown | SYS_fadvise64 | SYS_readahead => 0,
-            SYS_recvfrom | SYS_recvmsg | SYS_accept | SYS_accept4 => {
-                if !ready(a, POLLIN, b"recv") {
-                    return Some(error(EINTR));
-                }
-                alters_kernel(call);
-                if call.number == SYS_recvfrom && is_persistent(b) {
-                    receive(call)
-                } else {
-                    as_it_is(call)
-                }
-            }
-            SYS_sendto | SYS_sendmsg => {
-                if !ready(a, POLLOUT, b"send") {
-                    return Some(error(EINTR));
-                }
-                alters_kernel(call);
-                if call.number == SYS_sendto && is_persistent(b) {
-                    accesses::read_span(b, c.min(1 << 20), 0, origin(Builtin::write));
-                }
-                as_it_is(call)
-            }
-            SYS_connect | SYS_bind => {
-                refuse(&[b"the program talks to the world outside through a socket"])
-            }
             _ => return None,
         }
     };
@@ -152,7 +127,7 @@ fn positioned(at: usize, then: impl FnOnce(i64) -> isize) -> isize {
 /// # Safety
 /// The program may read `from`, as far as it asks for.
 unsafe fn write(call: &Call, fd: usize, from: usize, length: usize, at: i64) -> isize {
-    if descriptors::kind(fd) == Kind::Real {
+    if descriptors::kind(fd) == Kind::Real && descriptors::is_open(fd) {
         alters_kernel(call);
     }
     // SAFETY: what the caller promises.
@@ -243,9 +218,8 @@ fn close(call: &Call, fd: usize) -> isize {
     if fd < 3 {
         alters_kernel(call);
     }
-    descriptors::set(fd, Kind::Real);
     crate::files::listings::forget(fd);
-    sys::call(SYS_close, [fd])
+    descriptors::close(fd)
 }
 
 fn duplicated(from: usize, to: isize) -> isize {
@@ -261,6 +235,11 @@ fn control(call: &Call) -> isize {
     let [fd, command, argument, ..] = call.arguments;
     if fd >= COUNT {
         return error(EBADF);
+    }
+    if let Kind::Channel(number) = descriptors::kind(fd)
+        && let Some(result) = channels::control(number.into(), command as i32, argument)
+    {
+        return result;
     }
     // SAFETY: the program asks for it: what the kernel would do at these addresses is done.
     unsafe {
@@ -312,7 +291,12 @@ fn lock(call: &Call, fd: usize, operation: i32) -> isize {
 
 fn device_control(call: &Call) -> isize {
     const HARMLESS: [usize; 4] = [0x5450, 0x5451, 0x5421, 0x541b]; // FIONCLEX FIOCLEX FIONBIO FIONREAD
-    let [fd, request, ..] = call.arguments;
+    let [fd, request, argument, ..] = call.arguments;
+    if let Kind::Channel(number) = descriptors::kind(fd) {
+        // SAFETY: the program asks for it: what the kernel would do at these addresses is done.
+        let result = unsafe { channels::device_control(number.into(), request, argument) };
+        return result.unwrap_or_else(|| as_it_is(call));
+    }
     match descriptors::kind(fd) {
         Kind::Real if fd < COUNT => as_it_is(call),
         Kind::Disk | Kind::Overlay(_) if HARMLESS.contains(&(request & 0xffff_ffff)) => {
@@ -320,29 +304,5 @@ fn device_control(call: &Call) -> isize {
         }
         _ if fd >= COUNT => error(EBADF),
         _ => error(ENOTTY),
-    }
-}
-
-/// A message received into persistent memory is stored there.
-fn receive(call: &Call) -> isize {
-    // SAFETY: the program asks for it: what the kernel would do at these addresses is done.
-    unsafe {
-        let [fd, to, length, flags, from, from_length] = call.arguments;
-        let buffer = Scratch::new(length.min(1 << 20));
-        let room = length.min(1 << 20);
-        let got = sys::raw(
-            SYS_recvfrom,
-            [fd, buffer.start() as usize, room, flags, from, from_length],
-        );
-        if got > 0 {
-            accesses::copy(
-                to as *mut u8,
-                buffer.start(),
-                got as usize,
-                0,
-                origin(Builtin::recv),
-            );
-        }
-        got
     }
 }

@@ -6,6 +6,7 @@
 //! The runtime's own calls leave through `sys` alone.
 
 pub(crate) mod calls;
+pub(crate) mod channels;
 pub(crate) mod clock;
 pub(crate) mod deferred;
 pub(crate) mod dispatch;

@@ -45,56 +45,6 @@ pub(crate) fn clock_nanosleep(call: &Call) -> isize {
     }
 }
 
-/// `poll`, `select`, `epoll_wait`: what is ready now is ready; waiting is sleeping, and waiting for ever is a deadlock.
-pub(crate) fn wait(call: &Call) -> isize {
-    // SAFETY: the program asks for it: what the kernel would do at these addresses is done.
-    unsafe {
-        let [a, b, c, d, e, _] = call.arguments;
-        let zero = timespec {
-            tv_sec: 0,
-            tv_nsec: 0,
-        };
-        let none = &raw const zero as usize;
-        for argument in [a, b, c, d] {
-            crate::run::tracked::warm(argument, 4096);
-        }
-        let milliseconds = |time: usize| (time as i32 >= 0).then_some(time as u64 * 1_000_000);
-        let (ready, timeout) = match call.number {
-            SYS_poll => (sys::raw(SYS_poll, [a, b, 0]), milliseconds(c)),
-            SYS_ppoll => (sys::raw(SYS_ppoll, [a, b, none, 0, 0]), duration(c)),
-            SYS_epoll_wait | SYS_epoll_pwait => {
-                (sys::raw(SYS_epoll_wait, [a, b, c, 0]), milliseconds(d))
-            }
-            SYS_epoll_pwait2 => (sys::raw(SYS_epoll_wait, [a, b, c, 0]), duration(d)),
-            SYS_select => {
-                let timeout = (e != 0).then(|| {
-                    let time = *(e as *const timeval);
-                    time.tv_sec as u64 * 1_000_000_000 + time.tv_usec as u64 * 1000
-                });
-                (sys::raw(SYS_select, [a, b, c, d, none]), timeout)
-            }
-            _ => (sys::raw(SYS_pselect6, [a, b, c, d, none, 0]), duration(e)),
-        };
-        if ready == 0 {
-            match timeout {
-                Some(timeout) => clock::sleep(timeout, call.context),
-                None => {
-                    clock::wait_forever(b"poll", call.context);
-                    return error(EINTR);
-                }
-            }
-        }
-        ready
-    }
-}
-
-/// # Safety
-/// The program may read `time`, as far as it asks for.
-unsafe fn duration(time: usize) -> Option<u64> {
-    // SAFETY: what the caller promises.
-    unsafe { (time != 0).then(|| clock::duration(time as *const timespec)) }
-}
-
 pub(crate) fn futex(call: &Call) -> isize {
     let [word, operation, value, timeout, ..] = call.arguments;
     // SAFETY: the program asks for it: what the kernel would do at these addresses is done.

@@ -92,7 +92,7 @@ fn descriptor(fd: usize, position: Use, file: Use) {
     match descriptors::kind(fd) {
         Kind::Output(_) | Kind::Random | Kind::Pool(_) => {}
         // A pipe, a socket, an event: its other end has another number.
-        Kind::Real => unseen::note(FILE, origin),
+        Kind::Real | Kind::Channel(_) => unseen::note(FILE, origin),
         Kind::Input | Kind::Disk => {
             unseen::used(key::DESCRIPTOR | fd as u64, position, FILE, origin)
         }

@@ -25,8 +25,8 @@ use landfall_explore::recovery::Behaviour;
 use landfall_explore::schedule::power;
 use landfall_explore::tree::Diverged;
 use landfall_finding::{
-    Finding, Kind, Limit, Place, Preemptions, RecordedMemory, RecordedOutcome, Severity, StdinFile,
-    StoreRole, Witness, Word,
+    Finding, Kind, Limit, Place, Preemptions, RecordedClient, RecordedMemory, RecordedOutcome,
+    Severity, StdinFile, StoreRole, Witness, Word,
 };
 use landfall_model::image::Image;
 use landfall_native::compiler::pmdk::library;
@@ -617,6 +617,10 @@ impl<'a> Diagnosis<'a> {
             stdin: (programs.program.stdin.as_ref()).map(|input| StdinFile {
                 file: Word::new(self.options.out.join(crate::setup::INPUT).as_os_str()),
                 bytes: input.length(),
+            }),
+            client: (programs.program.client.as_ref()).map(|client| RecordedClient {
+                file: Word::new(client.path.as_os_str()),
+                script: client.text.to_string(),
             }),
             inputs: crate::witness::recorded_inputs(&programs.job.inputs),
             sv_comp: programs.program.sv_comp,

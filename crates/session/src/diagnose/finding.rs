@@ -2,7 +2,7 @@
 
 use crate::diagnose::cause::{Missing, Overtaking, missing};
 use crate::diagnose::heap;
-use crate::diagnose::outcome::{describe, signal_name};
+use crate::diagnose::outcome::{client, describe, signal_name};
 use crate::diagnose::provenance::{ReadProvenance, StoreSource, readings};
 use crate::names::{ProgramNames, address};
 use crate::programs::{Failure, LoggedRun, Replayer};
@@ -37,6 +37,7 @@ pub(crate) fn kind(outcome: &Outcome) -> Kind {
         | Outcome::Wedged => Kind::Hang,
         Outcome::Deadlock { .. } => Kind::Deadlock,
         Outcome::SignalUnsafe { .. } => Kind::SignalUnsafe,
+        Outcome::Client { .. } => Kind::Client,
         Outcome::Heap { error, .. } => match error {
             HeapError::ReadAfterFree | HeapError::WriteAfterFree | HeapError::LiveStack => {
                 Kind::UseAfterFree
@@ -59,8 +60,11 @@ pub(crate) fn kind(outcome: &Outcome) -> Kind {
     }
 }
 
-/// Where an assertion says that it is.
+/// Where an assertion says that it is, or a client.
 pub(crate) fn said_place(outcome: &Outcome, names: &ProgramNames) -> Option<Place> {
+    if let Outcome::Client { line, .. } = outcome {
+        return names.client_line(*line);
+    }
     let Outcome::Assertion {
         file,
         line,
@@ -137,6 +141,14 @@ fn innermost_place(execution: &Execution, names: &ProgramNames) -> Option<Place>
 pub(crate) fn what(outcome: &Outcome, names: &ProgramNames) -> String {
     match outcome {
         Outcome::Assertion { expression, .. } => format!("`{expression}` is false"),
+        Outcome::Client {
+            line,
+            why,
+            received,
+        } => match names.client() {
+            Some(script) => client(&format!("`{}`", script.line(*line)), *why, received),
+            None => describe(outcome, &names.symbols),
+        },
         Outcome::Signal {
             signal, address, ..
         } => match *signal {

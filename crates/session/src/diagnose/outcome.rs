@@ -1,6 +1,6 @@
 //! How executions end, in words.
 
-use landfall_native::{Outcome, Symbols};
+use landfall_native::{ClientWhy, Outcome, Symbols};
 
 /// What a signal means that is not about an address.
 pub(crate) fn signal_name(signal: i32) -> Option<&'static str> {
@@ -14,6 +14,27 @@ pub(crate) fn signal_name(signal: i32) -> Option<&'static str> {
         31 => "a system call that there is not (SIGSYS)",
         _ => return None,
     })
+}
+
+/// What a client is not content with. `line` is what it says.
+pub(crate) fn client(line: &str, why: ClientWhy, received: &[u8]) -> String {
+    let shown = received.escape_ascii();
+    match why {
+        ClientWhy::Differs => format!("{line} gets \"{shown}\""),
+        ClientWhy::Nobody => format!("{line}: nobody listens there"),
+        _ => {
+            let so_far = match received.is_empty() {
+                true => "nothing".to_owned(),
+                false => format!("only \"{shown}\""),
+            };
+            let then = match why {
+                ClientWhy::Closed => "the connection is closed",
+                ClientWhy::Ended => "the server has ended",
+                _ => "the server waits for more",
+            };
+            format!("{line} gets {so_far}: {then}")
+        }
+    }
 }
 
 /// How an execution ended.
@@ -50,6 +71,15 @@ pub fn describe(outcome: &Outcome, symbols: &Symbols) -> String {
             called,
             interrupted,
         } => format!("a handler that interrupts `{interrupted}` calls `{called}`"),
+        Outcome::Client {
+            line,
+            why,
+            received,
+        } => client(
+            &format!("line {line} of the client's script"),
+            *why,
+            received,
+        ),
         Outcome::Terminate { exception } if exception.is_empty() => {
             "std::terminate is called, and not for an exception".into()
         }

@@ -1,0 +1,104 @@
+//! Servers and their clients: each program under `tests/servers` says in its first lines what must come out.
+//!
+//! ```text
+//! // flags --failures 2     options for `landfall check`
+//! // exit 100               the exit code
+//! // says TEXT              the answer has this in it
+//! // silent TEXT            and this not
+//! // eager                  with --eager the exit code is the same
+//! /* client                 the script, up to the end of the remark; without one, there is none
+//! ```
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+fn check(folder: &Path, source: &Path, script: Option<&str>, flags: &[&str]) -> Output {
+    std::fs::create_dir_all(folder).unwrap();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_landfall"));
+    command
+        .args(["check", "--out", "out", "--time", "120s"])
+        .args(flags)
+        .current_dir(folder)
+        .env(
+            "XDG_CACHE_HOME",
+            Path::new(env!("CARGO_TARGET_TMPDIR")).join("cache"),
+        );
+    if let Some(script) = script {
+        std::fs::write(folder.join("client.txt"), script).unwrap();
+        command.args(["--client", "client.txt"]);
+    }
+    command.arg(source).output().unwrap()
+}
+
+fn case(source: &Path) -> Result<(), String> {
+    let text = std::fs::read_to_string(source).unwrap();
+    let said = |what: &str| -> Vec<&str> {
+        let prefix = format!("// {what}");
+        let lines = text.lines().take_while(|line| line.starts_with("//"));
+        lines
+            .filter_map(|line| line.strip_prefix(&prefix))
+            .map(str::trim)
+            .collect()
+    };
+    let name = source.file_stem().unwrap().to_string_lossy().into_owned();
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR"))
+        .join("servers")
+        .join(&name);
+    let script = text.split_once("/* client\n").map(|(_, rest)| {
+        let (script, _) = rest.split_once("*/").expect("its end");
+        script
+    });
+    let flags: Vec<&str> = said("flags")
+        .iter()
+        .flat_map(|f| f.split_whitespace())
+        .collect();
+    let wanted: i32 = said("exit")[0].parse().unwrap();
+    let output = check(&folder, source, script, &flags);
+    let all = [&output.stdout[..], &output.stderr].concat();
+    let all = String::from_utf8_lossy(&all).into_owned();
+    if output.status.code() != Some(wanted) {
+        return Err(format!(
+            "{name}: {:?}, not {wanted}\n{all}",
+            output.status.code()
+        ));
+    }
+    for text in said("says") {
+        if !all.contains(text) {
+            return Err(format!("{name} does not say `{text}`\n{all}"));
+        }
+    }
+    for text in said("silent") {
+        if all.contains(text) {
+            return Err(format!("{name} says `{text}`\n{all}"));
+        }
+    }
+    if !said("eager").is_empty() {
+        let eager = [&flags[..], &["--eager"]].concat();
+        let output = check(&folder, source, script, &eager);
+        if output.status.code() != Some(wanted) {
+            let all = String::from_utf8_lossy(&output.stdout).into_owned();
+            return Err(format!(
+                "{name} with --eager: {:?}\n{all}",
+                output.status.code()
+            ));
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn servers_get_their_verdicts() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/servers");
+    let mut sources: Vec<PathBuf> = std::fs::read_dir(folder)
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .filter(|path| path.extension().is_some_and(|e| e == "c" || e == "cc"))
+        .collect();
+    sources.sort();
+    assert!(sources.len() > 10);
+    let wrong: Vec<String> = sources
+        .iter()
+        .filter_map(|source| case(source).err())
+        .collect();
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
