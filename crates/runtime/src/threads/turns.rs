@@ -8,15 +8,16 @@
 
 mod changes;
 mod fresh;
+mod kept;
 
 use self::changes::Leaves;
 pub(super) use self::changes::each_head;
 pub(super) use self::fresh::{finds_changes, publishes, untouched, woken};
+use self::kept::digest;
 use super::context::{Step, decide};
 use super::sets::ProcessSet;
 use super::steps::announce;
 use super::{MOST, block, leftovers, section, tables, threads, visible, wakes};
-use crate::memory::bytes;
 use crate::run::endless::Digest;
 use crate::run::shared::trace_len;
 use crate::run::trace::{self, Origin, Site};
@@ -612,25 +613,6 @@ pub(super) fn log_wait(thread: usize) -> (u64, Origin) {
     }
     let first = reads.first().map_or(0, |read| packed(read.get()));
     (first, turns.origin.get())
-}
-
-/// What a function keeps.
-///
-/// # Safety
-/// It has written so much of that behind the first word of `room`.
-unsafe fn digest(room: *const u64, length: usize) -> Digest {
-    let mut kept = Digest::NEW;
-    for at in (0..length).step_by(8) {
-        let mut word = 0u64;
-        let left = (length - at).min(8);
-        // SAFETY: what the caller promises.
-        unsafe {
-            let from = room.add(1) as *const u8;
-            bytes::copy((&raw mut word) as *mut u8, from.add(at), left);
-        }
-        kept.word(word);
-    }
-    kept
 }
 
 /// # Safety
