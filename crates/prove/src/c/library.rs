@@ -95,6 +95,9 @@ impl<'m> CMachine<'m> {
         let known = WITHOUT_EFFECT.contains(&name)
             || WITHOUT_EFFECT_PREFIX.iter().any(|p| name.starts_with(p));
         if known {
+            if !name.starts_with("llvm.") {
+                self.assumes(&format!("`{name}` does nothing that matters"));
+            }
             return Ok(match returns {
                 Type::Void => None,
                 of => {
@@ -106,6 +109,29 @@ impl<'m> CMachine<'m> {
         self.refuse(format!(
             "`{name}` is called, which is not among the sources and not modelled"
         ))
+    }
+
+    pub(super) fn assumes(&mut self, what: &str) {
+        if !self.program.assumptions.contains(what) {
+            self.program.assumptions.insert(what.to_owned());
+        }
+    }
+
+    fn assumes_of_the_heap(&mut self) {
+        self.assumes("`malloc` does not fail, and gives no block out twice");
+    }
+
+    /// The process ends: a code other than 0 says that something failed.
+    pub(super) fn leaves_with(&mut self, state: &CState, code: Term) -> Go<()> {
+        if self.bounds.sv_comp {
+            return Ok(());
+        }
+        let zero = self
+            .program
+            .terms
+            .constant(self.program.terms.width(code), 0);
+        let holds = self.program.terms.eq(code, zero);
+        self.check(state, holds, "exit with a code that is not 0")
     }
 
     /// Locals of functions that returned.
@@ -210,6 +236,7 @@ impl<'m> CMachine<'m> {
                 self.flush(state, p, 1, kind)?;
             }
             "lf_alloc" => {
+                self.assumes("what `lf_alloc` keeps for itself is not read by the recovery");
                 let size = self.length(values, 0, "the size of an allocation")?;
                 let at = self
                     .knowledge
@@ -275,19 +302,12 @@ impl<'m> CMachine<'m> {
             }
             "exit" | "_exit" | "_Exit" | "quick_exit" => {
                 let code = self.number(values, 0)?;
-                let zero = self
-                    .program
-                    .terms
-                    .constant(self.program.terms.width(code), 0);
-                let holds = self.program.terms.eq(code, zero);
-                // After a failure a code other than 0 says that recovery failed.
-                if self.phase == CPhase::After {
-                    self.check(state, holds, "exit with a code that is not 0")?;
-                }
+                self.leaves_with(state, code)?;
                 self.exits.push(state.condition);
                 return Err(Stop::Ended);
             }
             "malloc" | "_Znwm" | "_Znam" | "valloc" => {
+                self.assumes_of_the_heap();
                 let size = self.length(values, 0, "the size of an allocation")?;
                 let at = self
                     .knowledge
@@ -295,6 +315,7 @@ impl<'m> CMachine<'m> {
                 return self.gives(64, at);
             }
             "aligned_alloc" | "memalign" => {
+                self.assumes_of_the_heap();
                 let align = self.length(values, 0, "an alignment")?;
                 let size = self.length(values, 1, "the size of an allocation")?;
                 let at = self
@@ -303,6 +324,7 @@ impl<'m> CMachine<'m> {
                 return self.gives(64, at);
             }
             "calloc" => {
+                self.assumes_of_the_heap();
                 let count = self.length(values, 0, "the size of an allocation")?;
                 let size = self.length(values, 1, "the size of an allocation")?;
                 let size = count.saturating_mul(size);

@@ -37,6 +37,7 @@ mod sending;
 mod sets;
 pub(crate) mod signals;
 mod sleep_sets;
+mod std_future;
 mod std_thread;
 pub(crate) mod stepped;
 mod steps;
