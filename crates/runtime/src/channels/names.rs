@@ -338,7 +338,7 @@ pub(crate) unsafe fn accept(number: usize, name: usize, length: usize, flags: i3
     it.pending_count.set(it.pending_count.get() - 1);
     end.pending.set(0);
     end.flags.set(O_RDWR | flags & SOCK_NONBLOCK);
-    waits::something_changed();
+    waits::something_changed(it);
     descriptors::set(fd as usize, Kind::Channel(far as u16));
     fd
 }

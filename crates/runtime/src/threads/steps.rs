@@ -6,8 +6,8 @@ use super::context::{Context, Status, Step, decide, frame_of};
 use super::objects::Object;
 use super::sets::{ProcessSet, members};
 use super::{
-    block, condition, lifecycle, mutex, object_lifetime, objects, repeated, section, signals,
-    sleep_sets, store_buffer, tables, threads, turns, wakes,
+    block, channel_calls, condition, lifecycle, mutex, object_lifetime, objects, repeated, section,
+    signals, sleep_sets, store_buffer, tables, threads, turns, wakes,
 };
 use crate::run::call_stack;
 use crate::run::outcome::{self, Report};
@@ -398,6 +398,7 @@ pub(super) fn note(object: usize, what: u8, parameter: u64) {
 fn stuck() -> ! {
     // Its frames are as it left them.
     arrive(threads().current.get());
+    channel_calls::nobody_goes_on();
     for (number, context) in (&tables().contexts)[..threads().count.get()]
         .iter()
         .enumerate()
