@@ -3,15 +3,15 @@
 // exit: 0
 // check: --checks crash,data-races,locks -DBODY=sums -DN=2 --model sc
 // exit: 0
-// check: --checks crash -DBODY=orders -DCAN="0"
+// check: --checks crash -DBODY=orders -DCAN=0
 // exit: 0
-// check: --checks crash -DBODY=orders -DCAN="c[0]=='b'&&c[1]=='c'"
+// check: --checks crash -DBODY=orders -DCAN=c[0]=='b'&&c[1]=='c'
 // exit: 100
 // finds: assertion
-// check: --checks crash -DBODY=orders -DCAN="c[0]=='c'&&c[1]=='a'"
+// check: --checks crash -DBODY=orders -DCAN=c[0]=='c'&&c[1]=='a'
 // exit: 100
 // finds: assertion
-// check: --checks crash -DBODY=orders -DCAN="c[0]==c[1]"
+// check: --checks crash -DBODY=orders -DCAN=c[0]==c[1]
 // exit: 0
 // check: --checks data-races -DBODY=races
 // exit: 100

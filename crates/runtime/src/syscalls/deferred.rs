@@ -245,7 +245,8 @@ unsafe extern "C" fn end(context: *mut ucontext_t) {
     // SAFETY: the context is the kernel's record of the program at this call.
     unsafe {
         let caller = dispatch::caller_in(context);
-        match concerns_channels(&Call::of(context)) {
+        // Its number is where its result is now.
+        match channel_calls::is_inside() {
             true => channel_calls::leave(caller),
             false => threads::unlock_pool(caller),
         }

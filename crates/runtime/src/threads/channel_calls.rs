@@ -39,6 +39,14 @@ pub(crate) fn enter(caller: usize) {
     rwlock::lock(channel_lock(), Ask::Wait, caller);
 }
 
+/// Is the running thread in such a call?
+pub(crate) fn is_inside() -> bool {
+    let me = threads().current.get();
+    objects()
+        .find(channel_lock())
+        .is_some_and(|lock| lock.is_owner(me))
+}
+
 /// The call is over: whoever waits hears of what it changed, and the client may act.
 pub(crate) fn leave(caller: usize) {
     if channels::used().waiting.get() > 0 {

@@ -398,7 +398,6 @@ pub(super) fn note(object: usize, what: u8, parameter: u64) {
 fn stuck() -> ! {
     // Its frames are as it left them.
     arrive(threads().current.get());
-    channel_calls::nobody_goes_on();
     for (number, context) in (&tables().contexts)[..threads().count.get()]
         .iter()
         .enumerate()
@@ -433,6 +432,7 @@ fn stuck() -> ! {
     if turns::in_vain() || would_look() || signals::is_spent() || signals::would_interrupt() {
         stop_at_once(End::InVain)
     }
+    channel_calls::nobody_goes_on();
     let late = |context: &Context| {
         context.status.get() == Status::Ready && context.step.get().kind == step::LATE_WAKE
     };
