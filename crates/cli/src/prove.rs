@@ -9,7 +9,7 @@ use crate::screen::{Screen, plain};
 use clap::ValueEnum;
 use landfall::{Answers, Property, ProveOptions};
 use landfall_prove::encode::CrashEncoding;
-use landfall_prove::prove::ProofVerdict;
+use landfall_prove::prove::{ProofVerdict, SameState};
 use landfall_prove::solver::Solver;
 use landfall_prove::witness::Refutation;
 use std::path::PathBuf;
@@ -20,8 +20,8 @@ use std::time::Duration;
 /// FILE is a C or C++ program as `landfall check` takes it: `main` with `lf_failures() == 0` is the program, with
 /// `lf_failures() == 1` what runs after a power failure. Or it is a litmus test, whose invariant is what its file forbids.
 /// Robust means that a power failure leaves only what some execution showed in one instant. Compiler options (-D, -I, -O, -m …)
-/// are passed on. Exit code: 0 proved, 100 refuted, 5 not decided (or not modelled), 4 nothing to prove, 101 the program does
-/// not compile, 2 the file cannot be read, 1 internal error.
+/// are passed on. Exit code: 0 proved, 100 refuted, 5 not decided, not modelled, or proved only as far as loops were followed
+/// (--unroll), 4 nothing to prove, 101 the program does not compile, 2 the file cannot be read, 1 internal error.
 #[derive(clap::Args, Debug)]
 pub(crate) struct ProveArgs {
     /// A program (.c, .cc), or a litmus test (.lit, or herd7's .litmus)
@@ -81,6 +81,18 @@ pub(crate) struct ProveArgs {
     #[arg(long, value_enum, default_value_t = Colour::Auto)]
     color: Colour,
 
+    /// When what a power failure left is what some execution showed (--property robust)
+    #[arg(long, value_enum, default_value_t = AlikeArg::Values)]
+    alike: AlikeArg,
+
+    /// Waits for a condition that may end for no reason in one execution
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(0..=100))]
+    spurious: u32,
+
+    /// Arguments of the program
+    #[arg(last = true, value_name = "ARGS")]
+    arguments: Vec<std::ffi::OsString>,
+
     #[arg(skip)]
     pub(crate) compiler_flags: Vec<std::ffi::OsString>,
 }
@@ -118,6 +130,14 @@ impl From<CrashArg> for CrashEncoding {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+enum AlikeArg {
+    /// It has the same values
+    Values,
+    /// The values come from the same stores, as `landfall check` asks
+    Stores,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
 enum SolverArg {
     Cadical,
     /// Pure Rust, slower: for a second opinion
@@ -138,6 +158,12 @@ impl ProveArgs {
             sv_comp: self.sv_comp,
             unroll: self.unroll,
             crash: self.crash.into(),
+            alike: match self.alike {
+                AlikeArg::Values => SameState::Values,
+                AlikeArg::Stores => SameState::Stores,
+            },
+            spurious: self.spurious,
+            arguments: self.arguments.clone(),
             solver: match self.solver {
                 SolverArg::Cadical => Solver::Cadical,
                 SolverArg::Batsat => Solver::Batsat,
@@ -196,7 +222,10 @@ fn exit(answers: &Answers) -> Exit {
         |wanted: fn(&ProofVerdict) -> bool| answers.answers.iter().any(|a| wanted(&a.verdict));
     if some(|v| matches!(v, ProofVerdict::Refuted(_))) {
         Exit::Findings
-    } else if answers.refusal.is_some() || some(|v| matches!(v, ProofVerdict::Unknown(_))) {
+    } else if answers.refusal.is_some()
+        || some(|v| matches!(v, ProofVerdict::Unknown(_)))
+        || answers.answers.iter().any(|a| a.is_bounded())
+    {
         Exit::Limit
     } else if some(|v| matches!(v, ProofVerdict::Proved)) {
         Exit::Clean

@@ -23,6 +23,8 @@ mod pages;
 mod pmdk;
 mod pool_states;
 mod prove;
+mod prove_lifetimes;
+mod prove_mutations;
 mod prove_random;
 mod replay;
 mod report;

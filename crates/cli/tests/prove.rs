@@ -2,7 +2,7 @@
 //!
 //! - Every program of `examples/` gets the verdicts that `landfall check` is expected to give (`.expect`), whether it fails and whether
 //!   it is robust, but for those in `tests/prove/apart.txt`, which says why.
-//! - Every program of `examples/prove/*/` gets the verdict of the `.verdict` file beside it:
+//! - Every program of `examples/prove/*/` and `tests/prove/programs/*/` gets the verdict of the `.verdict` file beside it:
 //!
 //! ```text
 //! # a remark
@@ -10,6 +10,7 @@
 //! flags --unroll 3              options, from here on
 //! proved                        the answer; where both are asked, "proved refuted"
 //! with -DMISSING_FLUSH          further options, for the next answer
+//! symbolic                      what follows needs values that no native run has (memory that nobody wrote): none is looked for
 //! slow                          what follows is asked by the benchmark, and here if SLOW is set
 //! refuted lost LABEL kept LABEL the cause, by lines that end with `//~ LABEL`
 //! ```
@@ -273,6 +274,7 @@ fn a_refutation_is_replayed_and_drawn() {
 /// One question and its answer.
 struct Case {
     property: String,
+    symbolic: bool,
     flags: Vec<String>,
     answer: Vec<String>,
 }
@@ -280,6 +282,7 @@ struct Case {
 fn cases(verdict: &str) -> Vec<Case> {
     let (mut property, mut flags) = ("both".to_owned(), Vec::new());
     let mut with: Vec<String> = Vec::new();
+    let mut symbolic = false;
     let mut cases = Vec::new();
     for line in verdict.lines().filter(|line| !line.starts_with('#')) {
         let words: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
@@ -288,10 +291,12 @@ fn cases(verdict: &str) -> Vec<Case> {
             Some("property") => property = words[1].clone(),
             Some("flags") => flags = words[1..].to_vec(),
             Some("with") => with = words[1..].to_vec(),
+            Some("symbolic") => symbolic = true,
             Some("slow") if std::env::var_os("SLOW").is_none() => break,
             Some("slow") => {}
             Some(_) => cases.push(Case {
                 property: property.clone(),
+                symbolic,
                 flags: [flags.clone(), std::mem::take(&mut with)].concat(),
                 answer: words,
             }),
@@ -304,15 +309,22 @@ fn ask(file: &Path, case: &Case) -> Result<(), String> {
     let name = file.file_name().unwrap().to_string_lossy();
     let out = scratch();
     let mut arguments = vec!["--format", "json", "--property", &case.property];
-    if case.answer.iter().any(|word| word == "refuted") {
+    let natively = !case.symbolic && case.answer.iter().any(|word| word == "refuted");
+    if natively {
         arguments.extend(["--out", &out]);
     }
-    arguments.extend(case.flags.iter().map(String::as_str));
+    let own = case.flags.iter().position(|flag| flag == "--");
+    let (options, words) = case.flags.split_at(own.unwrap_or(case.flags.len()));
+    arguments.extend(options.iter().map(String::as_str));
     arguments.push(&name);
+    arguments.extend(words.iter().map(String::as_str));
     let output = prove(file.parent().unwrap(), &arguments);
     let json: Value = serde_json::from_slice(&output.stdout)
         .map_err(|e| format!("{e}: {}", String::from_utf8_lossy(&output.stderr)))?;
-    let seen = refutations_replay(file, &json);
+    let seen = match natively {
+        true => refutations_replay(file, &json),
+        false => Ok(()),
+    };
     let _ = fs::remove_dir_all(&out);
     seen.map_err(|why| format!("{:?}: {why}", case.flags))?;
     let properties = json["properties"].as_array().ok_or("no properties")?;
@@ -368,7 +380,9 @@ fn ask(file: &Path, case: &Case) -> Result<(), String> {
 
 #[test]
 fn programs_get_their_verdicts() {
-    for_each(&sources("examples/prove"), |file| {
+    let programs = ["examples/prove", "crates/cli/tests/prove/programs"];
+    let programs: Vec<PathBuf> = programs.into_iter().flat_map(sources).collect();
+    for_each(&programs, |file| {
         let verdict = fs::read_to_string(file.with_extension("verdict"))
             .map_err(|e| format!("its .verdict file: {e}"))?;
         let cases = cases(&verdict);

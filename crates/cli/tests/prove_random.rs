@@ -11,10 +11,10 @@ use std::process::Command;
 
 const LANDFALL: &str = env!("CARGO_BIN_EXE_landfall");
 
-struct Random(u64);
+pub(crate) struct Random(pub(crate) u64);
 
 impl Random {
-    fn below(&mut self, n: usize) -> usize {
+    pub(crate) fn below(&mut self, n: usize) -> usize {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;
         self.0 ^= self.0 << 17;
@@ -129,7 +129,7 @@ fn program(seed: u64) -> String {
     text + "  (void)lock, (void)sink;\n  return 0;\n}\n"
 }
 
-fn json(arguments: &[&str], directory: &Path) -> Value {
+pub(crate) fn json(arguments: &[&str], directory: &Path) -> Value {
     let output = Command::new(LANDFALL)
         .args(arguments)
         .current_dir(directory)
@@ -157,7 +157,11 @@ fn difference(name: &str, directory: &Path) -> Option<String> {
             name,
         ];
         let proved = json(
-            &[&["prove", "--property", property], &rest[..]].concat(),
+            &[
+                &["prove", "--alike", "stores", "--property", property],
+                &rest[..],
+            ]
+            .concat(),
             directory,
         );
         let checked = json(

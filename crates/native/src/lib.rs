@@ -75,4 +75,4 @@ pub use server::Server;
 pub use sites::{Position, Sites};
 pub use subject::{Budget, MistakesOf, NativeSubject, Notice};
 pub use symbols::{Symbols, type_name};
-pub use volatile::volatile;
+pub use volatile::{goes_with_the_run, volatile};

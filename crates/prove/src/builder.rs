@@ -234,7 +234,7 @@ impl Recovering {
         match (self.memory[loc.index()], home) {
             (Some(value), _) => value,
             (None, Home::Persistent(_)) => program.terms.recovered(loc, width),
-            (None, Home::Volatile | Home::Lock) => init,
+            (None, Home::Volatile | Home::Lock | Home::Lifetime) => init,
         }
     }
 

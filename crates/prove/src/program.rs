@@ -36,6 +36,8 @@ pub enum Home {
     /// The state of a lock of the thread library: taking it orders like a locked instruction, but nobody may count on it to
     /// complete flushes.
     Lock,
+    /// Whether some object is there still: no byte of the program.
+    Lifetime,
 }
 
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -53,7 +55,7 @@ impl Location {
     pub fn line(&self) -> Option<LineId> {
         match self.home {
             Home::Persistent(line) => Some(line),
-            Home::Volatile | Home::Lock => None,
+            Home::Volatile | Home::Lock | Home::Lifetime => None,
         }
     }
 }
@@ -205,6 +207,8 @@ pub struct ProofProgram {
     pub recovery: Recovery,
     /// Nondeterministic inputs, by name, for witnesses.
     pub inputs: Vec<(String, Term)>,
+    /// It asserts something, if only what its front end could tell to hold always: then there is something to prove.
+    pub asserts: bool,
     /// Holds at the end of every execution without failure, over [`crate::term::Node::Final`] and registers.
     pub at_the_end: Vec<Check>,
     pub platform: Platform,

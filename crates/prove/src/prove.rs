@@ -18,6 +18,18 @@ pub struct ProofOptions {
     pub search: SearchOptions,
     /// Robustness: how many suspicious states are looked into before giving up.
     pub max_states: usize,
+    /// Robustness: when two states are the same.
+    pub alike: SameState,
+}
+
+/// When is what a power failure left what some execution showed?
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum SameState {
+    /// The same values.
+    #[default]
+    Values,
+    /// From the same stores: another store of the same value is another state.
+    Stores,
 }
 
 impl Default for ProofOptions {
@@ -26,6 +38,7 @@ impl Default for ProofOptions {
             crash: CrashEncoding::default(),
             search: SearchOptions::default(),
             max_states: 10_000,
+            alike: SameState::default(),
         }
     }
 }

@@ -94,7 +94,7 @@ impl Refutation {
                 arrow(&mut out, side(from, to.0), side(to, from.0), "brown", "co");
             }
         }
-        if self.failed {
+        if self.needs_failure() {
             let y = below - 22;
             let _ = writeln!(
                 out,

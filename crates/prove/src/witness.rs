@@ -59,10 +59,10 @@ pub enum Deed {
 
 impl Deed {
     fn of(program: &ProofProgram, event: &ProofEvent) -> Deed {
-        let lock = event
-            .loc()
-            .is_some_and(|loc| program.location(loc).home == Home::Lock);
+        let home = event.loc().map(|loc| program.location(loc).home);
+        let lock = home == Some(Home::Lock);
         match event.kind {
+            _ if home == Some(Home::Lifetime) => Deed::Other,
             ProofEventKind::Load { .. } => Deed::Load,
             ProofEventKind::Store { .. } if lock => Deed::Unlock,
             ProofEventKind::Store { .. } | ProofEventKind::NtStore { .. } => Deed::Store,
@@ -209,6 +209,11 @@ impl Refutation {
                 continue;
             }
             let of = program.event(event);
+            // What held says nothing.
+            let fails = |label: &String| witness.broken.contains(label);
+            if matches!(of.kind, ProofEventKind::Assert { .. }) && !fails(&of.label) {
+                continue;
+            }
             let written = of.written().filter(|_| holds(encoding.wrote(event)));
             let read = of.reads().then(|| {
                 let source = source(Reader::Event(event)).flatten();
@@ -298,6 +303,11 @@ impl Refutation {
         false
     }
 
+    /// Is it about a power failure? A thread may fail without any.
+    pub fn needs_failure(&self) -> bool {
+        self.failed && !self.alone
+    }
+
     /// An event, as witnesses name it: `T0: x = 1`.
     pub fn name(&self, event: ProofEventId) -> String {
         match self.steps.iter().find(|step| step.event == event) {
@@ -372,6 +382,9 @@ impl fmt::Display for Refutation {
         for broken in &self.broken {
             writeln!(f, "broken: {broken}")?;
         }
+        for (name, value) in self.inputs.iter().filter(|(_, value)| *value != 0) {
+            writeln!(f, "  where {name} is {value}")?;
+        }
         let width = self
             .steps
             .iter()
@@ -386,21 +399,24 @@ impl fmt::Display for Refutation {
                 write!(line, ", writes {value}")?;
             }
             match step.fate {
+                _ if !self.needs_failure() => {}
                 Fate::Survived => line += "  survives",
                 Fate::Lost => line += "  is lost",
                 Fate::Passed => {}
             }
-            if self.flushed.iter().any(|(flush, _)| *flush == step.event) {
+            let flushed = || self.flushed.iter().any(|(flush, _)| *flush == step.event);
+            if self.needs_failure() && flushed() {
                 line += "  takes effect";
-            } else if !step.before_failure && step.fate == Fate::Passed {
+            } else if self.needs_failure() && !step.before_failure && step.fate == Fate::Passed {
                 line += "  (the power may have failed before)";
             }
             writeln!(f, "{}", line.trim_end())?;
         }
-        let what = if self.failed {
-            "recovered"
-        } else {
-            "at the end"
+        let what = match (self.failed, self.needs_failure()) {
+            (true, true) => "recovered",
+            // What a power failure would leave is nobody's business.
+            (true, false) => return Ok(()),
+            (false, _) => "at the end",
         };
         for found in &self.found {
             writeln!(

@@ -18,7 +18,7 @@ use landfall_litmus::program::{LitmusOutcome, Observe, Test, Var};
 use landfall_model::line::Line;
 use landfall_model::order::Platform;
 use landfall_prove::litmus::translate;
-use landfall_prove::prove::{ProofOptions, ProofVerdict, robust};
+use landfall_prove::prove::{ProofOptions, ProofVerdict, SameState, robust};
 use landfall_testkit::interpret::Interpreter;
 use landfall_testkit::litmus::random::Draft;
 use landfall_testkit::litmus::schedules::{Recovery, initial, translate_as};
@@ -143,7 +143,12 @@ fn agree(test: &Test, distinct: bool) -> Result<(), TestCaseError> {
                 .map(|(f, o)| format!("{:?} {o:?}\n", f.kind))
                 .collect::<String>()
         };
-        match robust(&translate(test).program, &ProofOptions::default()).verdict {
+        // As the search does it: another store of the same value is another state.
+        let options = ProofOptions {
+            alike: SameState::Stores,
+            ..ProofOptions::default()
+        };
+        match robust(&translate(test).program, &options).verdict {
             ProofVerdict::Proved | ProofVerdict::Nothing => {
                 prop_assert!(!violated, "proved, but:\n{}{}", to_lit(test), pairs());
             }
@@ -257,4 +262,7 @@ fn stores_are_told_apart_where_values_are_not() {
     let test = parse("written.lit", text).expect("parses");
     agree(&test, false).expect("agrees");
     assert_eq!(found(text).robustness.len(), 1);
+    // By values every state was shown.
+    let by_values = robust(&translate(&test).program, &ProofOptions::default());
+    assert_eq!(by_values.verdict, ProofVerdict::Proved);
 }

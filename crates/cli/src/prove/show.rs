@@ -11,8 +11,9 @@ use serde_json::{Value, json};
 use std::fmt::Write;
 use std::path::PathBuf;
 
-fn word(verdict: &ProofVerdict) -> &'static str {
-    match verdict {
+fn word(answer: &PropertyAnswer) -> &'static str {
+    match answer.verdict {
+        _ if answer.is_bounded() => "bounded",
         ProofVerdict::Proved => "proved",
         ProofVerdict::Refuted(_) => "refuted",
         ProofVerdict::Unknown(_) => "unknown",
@@ -29,20 +30,21 @@ pub(super) fn human(file: &str, all: &Answers, verbose: bool) -> String {
         };
         let _ = writeln!(out, "{}: unknown: {}", plain(&place), plain(&refusal.what));
     }
-    let answers = match all.refusal {
-        Some(_) => &[],
-        None => all.answers.as_slice(),
-    };
-    for PropertyAnswer {
-        property,
-        verdict,
-        sizes,
-        took,
-        limits,
-        native,
-    } in answers
-    {
+    for answer in &all.answers {
+        let PropertyAnswer {
+            property,
+            verdict,
+            sizes,
+            took,
+            limits,
+            unroll,
+            native,
+        } = answer;
         let _ = match verdict {
+            _ if answer.is_bounded() => writeln!(
+                out,
+                "{file}: {property}: bounded, holds as far as loops were followed ({unroll} rounds); some execution goes further:"
+            ),
             ProofVerdict::Nothing if *property == "robust" => {
                 writeln!(
                     out,
@@ -54,11 +56,12 @@ pub(super) fn human(file: &str, all: &Answers, verbose: bool) -> String {
                 "{file}: {property}: nothing to prove, nothing is forbidden"
             ),
             ProofVerdict::Unknown(why) => writeln!(out, "{file}: {property}: unknown, {why}"),
-            decided => writeln!(out, "{file}: {property}: {}", word(decided)),
+            _ => writeln!(out, "{file}: {property}: {}", word(answer)),
         };
-        for limit in limits {
-            let rounds = all.rounds.last().map_or(0, |round| round.unroll);
-            let _ = writeln!(out, "  only up to {rounds} rounds of: {}", plain(limit));
+        if answer.is_bounded() {
+            for limit in limits {
+                let _ = writeln!(out, "  {}", plain(limit));
+            }
         }
         if let ProofVerdict::Refuted(witness) = verdict {
             for line in witness.to_string().lines() {
@@ -108,6 +111,7 @@ pub(super) fn human(file: &str, all: &Answers, verbose: bool) -> String {
 pub(super) fn machine(file: &str, args: &ProveArgs, answers: &Answers) -> String {
     let overall = match exit(answers) {
         Exit::Findings => "refuted",
+        Exit::Limit if is_bounded(answers) => "bounded",
         Exit::Limit => "unknown",
         Exit::Clean => "proved",
         _ => "nothing",
@@ -133,6 +137,12 @@ pub(super) fn machine(file: &str, args: &ProveArgs, answers: &Answers) -> String
     format!("{answer:#}\n")
 }
 
+/// Nothing is wrong or undecided but how far loops go.
+fn is_bounded(answers: &Answers) -> bool {
+    let unknown = |a: &PropertyAnswer| matches!(a.verdict, ProofVerdict::Unknown(_));
+    answers.refusal.is_none() && !answers.answers.iter().any(unknown)
+}
+
 fn round(round: &ProofRound) -> Value {
     json!({
         "unroll": round.unroll,
@@ -149,8 +159,9 @@ fn one(answer: &PropertyAnswer) -> Value {
     let (sizes, theory) = (&answer.sizes, &answer.sizes.effort.theory);
     let mut value = json!({
         "property": answer.property,
-        "verdict": word(&answer.verdict),
+        "verdict": word(answer),
         "bounds": answer.limits,
+        "unroll": answer.unroll,
         "stats": {
             "events": sizes.events,
             "variables": sizes.variables,

@@ -9,7 +9,7 @@ use super::checksums::{Checksums, MustRun};
 use super::lines::{FEW, KnownValues, LineReader, LineWalk, ReadLines};
 use super::mistakes::{Mistakes, seen};
 use super::{Behaviour, Options, SearchError, Searched, TreeWatch};
-use crate::subject::{Ended, Job, Read, RunDetail, Subject, SubjectError};
+use crate::subject::{Job, Read, RunDetail, Subject, SubjectError};
 use crate::tree::{Branch, Here, RecoveryTree, TreePlace};
 use landfall_model::crash::PowerFailure;
 use landfall_model::image::Image;
@@ -289,7 +289,7 @@ impl<S: Subject> Follow<'_, S> {
                             self.met.insert(run, self.found.behaviours.len());
                             let old = self.old_lines(&mut way, run, depth, None);
                             let old = old.into_iter().map(|(line, version, _)| (line, version));
-                            if ended != Ended::Well {
+                            if self.mistakes.shows(ended, self.found.behaviours.len()) {
                                 let shown = self.shown(place, None);
                                 self.mistakes.show(&shown);
                             }

@@ -1,25 +1,34 @@
 //! Mistakes that many recoveries have shown: others that tell of them, by what they have read so far, need not be run.
 
 use super::lines::{KnownValues, ReadLines};
-use crate::subject::{FirstRead, Read, SeenStores};
+use crate::subject::{Ended, FirstRead, Read, SeenStores};
 use crate::tree::Branch;
 use landfall_model::log::{Cut, Entry, Log, Version};
 use rustc_hash::{FxHashMap, FxHashSet};
 
-/// Failing recoveries that show a mistake before it is well known: a small program is explored to its end.
+/// Recoveries that show a mistake before it is well known: a small program is explored to its end.
 const MANY: u32 = 64;
+/// So many distinct recoveries are no small program. If some of them fail, it is a wrong one: from then on recoveries show mistakes also
+/// if they end well.
+const LARGE: usize = 1024;
 
 #[derive(Debug, Default)]
 pub(super) struct Mistakes {
     shown: FxHashMap<u64, u32>,
     /// Some of them are well known.
     pub(super) any: bool,
+    fails: bool,
     /// What was not run for them, to count each once.
     skipped: FxHashSet<Branch>,
 }
 
 impl Mistakes {
-    /// A failing recovery shows these.
+    /// Does a recovery show the mistakes that it tells of, after so many distinct ones?
+    pub(super) fn shows(&mut self, ended: Ended, recoveries: usize) -> bool {
+        self.fails |= ended != Ended::Well;
+        ended != Ended::Well || self.fails && recoveries >= LARGE
+    }
+
     pub(super) fn show(&mut self, mistakes: &[u64]) {
         for &mistake in mistakes {
             let shown = self.shown.entry(mistake).or_default();

@@ -17,8 +17,10 @@
 //! for besides only raises it. Longer circles, of write-backs that race with stores, are looked for after that.
 
 use super::explored::Explored;
-use super::step::{Access, Act, Order, Process, Step};
+use super::positions::Positions;
+use super::step::{Access, Act, Process, Step};
 use landfall_model::order::Platform;
+use rustc_hash::FxHashSet;
 
 /// Transitions past which an execution is not made plainer.
 const LONG: usize = 300;
@@ -48,11 +50,15 @@ struct Completed {
 pub struct Crashes {
     platform: Platform,
     lines: Vec<StoredLine>,
+    /// By object, the number of its line, from 1 on.
+    numbers: Vec<u32>,
     flushes: Vec<Completed>,
     /// Process and tick of the transitions that stores are, and what happens before them; by line and version.
     stores: Vec<Vec<LineStore>>,
     /// Per process, the write-backs it completes: tick and number, ascending.
     completes: Vec<Vec<(u32, u32)>>,
+    /// By line, its write-backs.
+    of_line: Vec<Vec<u32>>,
 }
 
 #[derive(Clone, Debug)]
@@ -96,18 +102,27 @@ impl Crashes {
                 line.stores.iter().map(store).collect()
             })
             .collect();
+        let mut numbers = vec![0; lines.last().map_or(0, |line| line.object as usize + 1)];
+        for (line, number) in lines.iter().zip(1..) {
+            numbers[line.object as usize] = number;
+        }
         let mut crashes = Crashes {
             platform,
             lines,
+            numbers,
             flushes: Vec::new(),
             stores,
             completes: vec![Vec::new(); width],
+            of_line: Vec::new(),
         };
+        crashes.of_line = vec![Vec::new(); crashes.lines.len()];
+        let positions = Positions::new(steps, search.order());
         crashes.clflushes(search);
-        crashes.write_backs(search);
-        crashes.streams(search);
+        crashes.write_backs(search, &positions);
+        crashes.streams(search, &positions);
         for (number, flush) in crashes.flushes.iter().enumerate() {
             crashes.completes[usize::from(flush.by.0)].push((flush.by.1, number as u32));
+            crashes.of_line[flush.line].push(number as u32);
         }
         crashes
             .completes
@@ -117,7 +132,8 @@ impl Crashes {
     }
 
     fn line_of(&self, object: u32) -> Option<usize> {
-        self.lines.iter().position(|line| line.object == object)
+        let number = self.numbers.get(object as usize)?;
+        number.checked_sub(1).map(|number| number as usize)
     }
 
     fn clflushes(&mut self, search: &dyn Explored) {
@@ -139,28 +155,23 @@ impl Crashes {
         }
     }
 
-    fn write_backs(&mut self, search: &dyn Explored) {
+    fn write_backs(&mut self, search: &dyn Explored, positions: &Positions) {
         let trace = search.trace();
-        let steps = &trace.steps[..];
         for write_back in &trace.write_backs {
             let Some(line) = self.line_of(write_back.object) else {
                 continue;
             };
             let thread = usize::from(write_back.thread);
-            let of_thread = |step: &Step| usize::from(step.process) == thread;
             let (committing, last) = write_back.after;
             let issued = (write_back.issued, write_back.buffered);
-            let Some(fence) = completes(steps, search.order(), thread, issued) else {
+            let Some(by) = positions.completes(thread, issued) else {
                 continue;
             };
             // What comes before it: its thread up to where it was issued, and what it cannot overtake in the buffer.
-            let issued = |step: &Step| of_thread(step) && step.tick <= write_back.issued;
-            let behind = |step: &Step| step.process == committing && step.tick <= last;
             let after = [
-                steps.iter().rposition(issued),
-                steps.iter().rposition(behind),
-            ]
-            .map(|at| at.map(|at| at as u32));
+                positions.last(write_back.thread, write_back.issued),
+                positions.last(committing, last),
+            ];
             let mut clock = vec![0; self.completes.len()];
             for at in after.into_iter().flatten() {
                 join(&mut clock, search.clock(at as usize));
@@ -169,14 +180,13 @@ impl Crashes {
             let joined = search.trace().sets.joined(write_back.joined).iter();
             let needs = write_back.need.into_iter().filter(|(_, tick)| *tick != 0);
             for (process, tick) in needs.chain(joined.copied()) {
-                let last = |step: &Step| step.process == process && step.tick <= tick;
-                if let Some(at) = steps.iter().rposition(last) {
-                    join(&mut clock, search.clock(at));
+                if let Some(at) = positions.last(process, tick) {
+                    join(&mut clock, search.clock(at as usize));
                 }
             }
             self.flushes.push(Completed {
                 line,
-                by: (fence.process, fence.tick),
+                by,
                 sees: self.known(line, &clock),
                 clock,
                 after,
@@ -185,11 +195,13 @@ impl Crashes {
     }
 
     /// A non-temporal store is on its way to memory by itself.
-    fn streams(&mut self, search: &dyn Explored) {
+    fn streams(&mut self, search: &dyn Explored, positions: &Positions) {
         let steps = &search.trace().steps[..];
         for (at, step) in steps.iter().enumerate() {
-            let stores = step.streams && step.persistent && step.access == Access::Write;
-            let Some(line) = self.line_of(step.object).filter(|_| stores) else {
+            if !(step.streams && step.persistent && step.access == Access::Write) {
+                continue;
+            }
+            let Some(line) = self.line_of(step.object) else {
                 continue;
             };
             let thread = search.order().thread(step.process);
@@ -198,11 +210,11 @@ impl Crashes {
                 Act::Commit => (step.issued, step.tick),
                 _ => (step.tick, u32::MAX),
             };
-            if let Some(fence) = completes(steps, search.order(), thread, issued) {
+            if let Some(by) = positions.completes(thread, issued) {
                 let clock = search.clock(at).to_vec();
                 self.flushes.push(Completed {
                     line,
-                    by: (fence.process, fence.tick),
+                    by,
                     sees: self.known(line, &clock),
                     clock,
                     after: [Some(at as u32), None],
@@ -340,14 +352,16 @@ impl Crashes {
 
     /// Write-backs that are complete, and whose line was stored to since the version chosen.
     fn racing(&self, choice: &VersionChoice) -> Vec<usize> {
-        let complete = |flush: &Completed| choice.clock[usize::from(flush.by.0)] >= flush.by.1;
-        (0..self.flushes.len())
-            .filter(|&number| {
-                let flush = &self.flushes[number];
-                complete(flush)
-                    && self.known(flush.line, &choice.clock) > choice.versions[flush.line]
-            })
-            .collect()
+        let complete = |number: &usize| {
+            let flush = &self.flushes[*number];
+            choice.clock[usize::from(flush.by.0)] >= flush.by.1
+        };
+        let old = (0..self.lines.len())
+            .filter(|&line| self.known(line, &choice.clock) > choice.versions[line]);
+        let of_old = old.flat_map(|line| self.of_line[line].iter().map(|&number| number as usize));
+        let mut racing: Vec<usize> = of_old.filter(complete).collect();
+        racing.sort_unstable();
+        racing
     }
 
     /// Write-backs each of which would have to come before the next, if the power failed with these versions.
@@ -400,10 +414,10 @@ impl Crashes {
             }
         }
         let mut left: Vec<u32> = (0..steps.len() as u32).filter(happened).collect();
-        let mut order = Vec::with_capacity(left.len());
-        if waits.is_empty() && left.len() > LONG {
-            return left;
+        if left.len() > LONG {
+            return in_order(search, left, &waits);
         }
+        let mut order = Vec::with_capacity(left.len());
         let of = search.order();
         let mut running = None;
         // One of those left that waits for nobody left; there is one, since there is no circle. For people: of the thread that
@@ -440,27 +454,29 @@ impl Crashes {
         name: &impl Fn(usize) -> u64,
         content: &impl Fn(usize, u32) -> u128,
     ) -> u128 {
-        let seen = |clock: &[u32]| {
-            (0..self.lines.len()).fold(0u128, |hash, line| {
-                mix(hash, self.known(line, clock).into())
-            })
-        };
-        let flushes: Vec<u128> = self
-            .flushes
-            .iter()
-            .map(|flush| mix(seen(&flush.clock), name(flush.line).into()))
-            .collect();
+        // Sums of what each process stored, and of what it completed, up to each of its ticks: of a clock, one look for each process.
+        let mut stored: Vec<Vec<(u32, u128)>> = vec![Vec::new(); self.completes.len()];
+        for (line, stores) in self.stores.iter().enumerate() {
+            for (store, version) in stores.iter().zip(1u128..) {
+                let store_is = mix(mix(1, name(line).into()), version);
+                stored[usize::from(store.process)].push((store.tick, store_is));
+            }
+        }
+        stored.iter_mut().for_each(sum_up);
+        let seen = |clock: &[u32]| sum_of(&stored, clock);
+        let mut completed: Vec<Vec<(u32, u128)>> = vec![Vec::new(); self.completes.len()];
+        for flush in &self.flushes {
+            let flush_is = mix(seen(&flush.clock), name(flush.line).into());
+            completed[usize::from(flush.by.0)].push((flush.by.1, flush_is));
+        }
+        completed.iter_mut().for_each(sum_up);
         let mut hash = 0u128;
         for (line, stores) in self.stores.iter().enumerate() {
             hash = mix(hash, name(line).into());
             for (version, store) in stores.iter().enumerate() {
-                let complete = |(flush, _): &(&Completed, &u128)| {
-                    store.clock[usize::from(flush.by.0)] >= flush.by.1
-                };
-                let completed = self.flushes.iter().zip(&flushes).filter(complete);
-                let completed = completed.fold(0u128, |sum, (_, &hash)| sum.wrapping_add(hash));
                 hash = mix(hash, content(line, version as u32 + 1));
-                hash = mix(mix(hash, seen(&store.clock)), completed);
+                hash = mix(hash, seen(&store.clock));
+                hash = mix(hash, sum_of(&completed, &store.clock));
                 if self.platform == Platform::Eadr {
                     hash = mix(hash, store.cached.into());
                 }
@@ -470,20 +486,55 @@ impl Crashes {
     }
 }
 
-/// The fence that completes what a thread began at a tick of its own, with so much in its store buffer.
-fn completes(
-    steps: &[Step],
-    order: Order,
-    thread: usize,
-    (issued, buffered): (u32, u32),
-) -> Option<&Step> {
-    steps.iter().find(|step| match step.act {
-        Act::Rmw | Act::Cas | Act::Fence if usize::from(step.process) == thread => {
-            step.tick > issued
+/// Numbers by tick become sums up to each tick.
+fn sum_up(numbers: &mut Vec<(u32, u128)>) {
+    numbers.sort_unstable();
+    let mut sum = 0u128;
+    for (_, number) in numbers {
+        sum = sum.wrapping_add(*number);
+        *number = sum;
+    }
+}
+
+/// The sum of what a clock knows of.
+fn sum_of(sums: &[Vec<(u32, u128)>], clock: &[u32]) -> u128 {
+    let known = |(sums, &until): (&Vec<(u32, u128)>, &u32)| {
+        let count = sums.partition_point(|&(tick, _)| tick <= until);
+        count.checked_sub(1).map_or(0, |last| sums[last].1)
+    };
+    let all = sums.iter().zip(clock).map(known);
+    all.fold(0, u128::wrapping_add)
+}
+
+/// Transitions in their order, but for those that wait for others, and what comes after these.
+fn in_order(search: &dyn Explored, mut left: Vec<u32>, waits: &[(u32, u32)]) -> Vec<u32> {
+    let steps = &search.trace().steps[..];
+    let mut order = Vec::with_capacity(left.len());
+    while !left.is_empty() {
+        let mut put_off: Vec<u32> = Vec::new();
+        let mut done: FxHashSet<u32> = order.iter().copied().collect();
+        let waited_for = |at: u32| waits.iter().filter(move |wait| wait.1 == at);
+        for &at in &left {
+            let after = |other: &u32| {
+                let step = &steps[*other as usize];
+                search.clock(at as usize)[usize::from(step.process)] >= step.tick
+            };
+            let waits = waited_for(at).any(|(first, _)| !done.contains(first));
+            if waits || put_off.iter().any(after) {
+                put_off.push(at);
+            } else {
+                order.push(at);
+                done.insert(at);
+            }
         }
-        Act::Fence if usize::from(step.process) == order.companion(thread) => step.tick > buffered,
-        _ => false,
-    })
+        if put_off.len() == left.len() {
+            // A circle: the choice was not possible.
+            order.extend(put_off);
+            break;
+        }
+        left = put_off;
+    }
+    order
 }
 
 /// Two numbers as one, in this order.
@@ -500,59 +551,15 @@ fn join(mine: &mut [u32], theirs: &[u32]) {
 }
 
 fn lines(steps: &[Step]) -> Vec<StoredLine> {
-    let mut lines: Vec<StoredLine> = Vec::new();
-    for (at, step) in steps.iter().enumerate() {
-        if step.persistent && step.access == Access::Write {
-            match lines.iter_mut().find(|line| line.object == step.object) {
-                Some(line) => line.stores.push(at as u32),
-                None => lines.push(StoredLine {
-                    object: step.object,
-                    stores: vec![at as u32],
-                }),
-            }
-        }
-    }
-    lines.sort_by_key(|line| line.object);
-    lines
-}
-
-#[cfg(test)]
-mod tests {
-    use super::super::step::Persistency;
-    use super::*;
-    use landfall_model::order::OpKind;
-
-    /// A write-back is complete at its own thread's next instruction that drains, be it the thread's or its store buffer's.
-    #[test]
-    fn what_completes_write_backs_is_what_the_table_lets_drain() {
-        let order = Order {
-            threads: 2,
-            streams: 0,
-            persistency: Persistency::Lines,
-        };
-        let (thread, companion) = (0, order.companion(0) as Process);
-        let acts = [
-            (thread, Act::Load, OpKind::Read),
-            (thread, Act::Store, OpKind::Write),
-            (companion, Act::Commit, OpKind::Write),
-            (thread, Act::Rmw, OpKind::Rmw),
-            (thread, Act::Cas, OpKind::Rmw),
-            (thread, Act::Flush, OpKind::Flush),
-            (companion, Act::Flush, OpKind::Flush),
-            (thread, Act::Fence, OpKind::Mfence),
-            (companion, Act::Fence, OpKind::Sfence),
-        ];
-        for (process, act, kind) in acts {
-            let step = Step {
-                process,
-                act,
-                tick: 2,
-                ..Step::NOTHING
-            };
-            let by = |thread, issued| completes(&[step], order, thread, (issued, issued)).is_some();
-            assert_eq!(by(0, 1), kind.drains(), "{act:?}");
-            assert!(!by(0, 2), "{act:?} came before");
-            assert!(!by(1, 1), "{act:?} is another thread's");
-        }
-    }
+    let mut stores: Vec<(u32, u32)> = (steps.iter().zip(0..))
+        .filter(|(step, _)| step.persistent && step.access == Access::Write)
+        .map(|(step, at)| (step.object, at))
+        .collect();
+    stores.sort_unstable();
+    let lines = stores.chunk_by(|a, b| a.0 == b.0);
+    let line = |stores: &[(u32, u32)]| StoredLine {
+        object: stores[0].0,
+        stores: stores.iter().map(|&(_, at)| at).collect(),
+    };
+    lines.map(line).collect()
 }

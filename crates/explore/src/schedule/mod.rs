@@ -18,6 +18,7 @@ pub mod judge;
 pub mod judged;
 pub mod locks;
 mod messages;
+mod positions;
 pub mod power;
 mod processes;
 mod queued;

@@ -255,10 +255,14 @@ impl Traced {
     fn crash_of(&self, base: &Image, search: &dyn Explored, choice: &VersionChoice) -> Crash {
         let order = self.crashes.linear(search, choice);
         let steps = &search.trace().steps;
+        let happened: FxHashSet<&u32> = order.iter().collect();
         let mut old = Vec::new();
         for (number, &line) in self.lines.iter().enumerate() {
             let stores = self.crashes.stores(number);
-            let newest = stores.iter().filter(|store| order.contains(store)).count() as u32;
+            let newest = stores
+                .iter()
+                .filter(|store| happened.contains(store))
+                .count() as u32;
             if choice.versions[number] != newest {
                 old.push((line, Version(choice.versions[number])));
             }

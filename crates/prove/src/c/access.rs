@@ -1,6 +1,6 @@
 //! Memory: reads, writes, locked instructions and flushes, through pointers that may lead to several places.
 
-use super::knowledge::{LOCKS, is_persistent};
+use super::knowledge::{GONE, LOCKS, is_persistent};
 use super::machine::{CMachine, CPhase, CState, Go, Stop};
 use super::sight::Sight;
 use crate::program::*;
@@ -331,7 +331,7 @@ impl CMachine<'_> {
                 self.set(state, cell, new, both);
             }
         }
-        let is_lock = address & LOCKS != 0;
+        let is_lock = address & (LOCKS | GONE) != 0;
         if quiet && self.phase == CPhase::Before && !is_lock {
             self.event(guard, ProofEventKind::Mfence, false)?;
         }
@@ -352,8 +352,8 @@ impl CMachine<'_> {
         let values = match self.program.terms.constant_of(pointer) {
             Some(address) => vec![address],
             None => match self.domain(pointer) {
-                Some(values) => values.to_vec(),
-                None => match self.strides(pointer) {
+                Some(known) if !known.values.is_empty() => known.values.clone(),
+                _ => match self.strides(pointer) {
                     Some(values) => values,
                     None => {
                         return self.refuse(

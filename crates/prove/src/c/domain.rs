@@ -1,14 +1,14 @@
 //! Which values a term can have, where addresses depend on it.
 
-use super::knowledge::MOST;
+use super::knowledge::{MOST, ValueSet};
 use super::machine::CMachine;
 use crate::program::{LocId, ProofEventKind};
 use crate::term::{Node, Op, Term, mask};
 use std::collections::BTreeSet;
 use std::rc::Rc;
 
-/// Sorted; `None` for "any".
-type AddressDomain = Option<Rc<Vec<u64>>>;
+/// `None` for "any".
+type AddressDomain = Option<Rc<ValueSet>>;
 
 impl CMachine<'_> {
     /// The values a term can have, as far as it is known; asks for those of the memory it was read from.
@@ -17,21 +17,31 @@ impl CMachine<'_> {
             return known.clone();
         }
         let found = self.find(term);
-        let found = found.and_then(|mut values| {
-            values.sort_unstable();
-            values.dedup();
-            (values.len() <= MOST).then(|| Rc::new(values))
+        let found = found.and_then(|mut found| {
+            found.values.sort_unstable();
+            found.values.dedup();
+            (found.values.len() <= MOST).then(|| Rc::new(found))
         });
         self.domains.insert(term, found.clone());
         found
     }
 
-    fn find(&mut self, term: Term) -> Option<Vec<u64>> {
+    fn find(&mut self, term: Term) -> Option<ValueSet> {
         let node = self.program.terms.node(term);
         let width = self.program.terms.width(term);
+        let closed = |values: Vec<u64>| ValueSet {
+            values,
+            open: false,
+        };
+        let small = || (width <= 3).then(|| closed((0..=mask(width)).collect()));
         match node {
-            Node::Const(value) => Some(vec![value]),
-            Node::Input(_) => (width <= 3).then(|| (0..=mask(width)).collect()),
+            Node::Const(value) => Some(ValueSet::of(value)),
+            Node::Input(_) => small().or_else(|| {
+                self.is_garbage(term).then_some(ValueSet {
+                    values: Vec::new(),
+                    open: true,
+                })
+            }),
             Node::Loaded(event) => {
                 let loc = self.program.events.get(event.index())?.loc()?;
                 self.held(loc)
@@ -39,44 +49,61 @@ impl CMachine<'_> {
             Node::Recovered(loc) | Node::Final(loc) => self.held(loc),
             Node::Not(a) | Node::Zext(a) | Node::Sext(a) | Node::Extract(a, _) => {
                 let of = self.domain(a)?;
-                of.iter()
-                    .map(|&v| self.program.terms.apply(term, |_| v))
-                    .collect()
+                if of.open && width <= 3 {
+                    return small();
+                }
+                let values = of
+                    .values
+                    .iter()
+                    .map(|&v| self.program.terms.apply(term, |_| v));
+                Some(ValueSet {
+                    values: values.collect::<Option<_>>()?,
+                    open: of.open,
+                })
             }
             Node::Binary(op, a, b) => {
                 let (x, y) = (self.domain(a), self.domain(b));
                 let operands = self.program.terms.width(a);
-                match (op, &x, &y) {
-                    (_, Some(x), Some(y)) if x.len() * y.len() <= MOST * MOST => Some(
-                        x.iter()
-                            .flat_map(|&x| y.iter().map(move |&y| op.apply(operands, x, y)))
-                            .collect(),
-                    ),
+                let known = |of: &AddressDomain| of.clone().filter(|of| !of.open);
+                match (op, known(&x), known(&y)) {
+                    (_, Some(x), Some(y)) if x.values.len() * y.values.len() <= MOST * MOST => {
+                        Some(closed(products(op, operands, &x.values, &y.values)))
+                    }
                     // Whatever the number, its remainder is small.
                     (Op::Urem, None, Some(y)) => {
-                        let most = *y.iter().max()?;
-                        (most <= MOST as u64 && !y.contains(&0)).then(|| (0..most).collect())
+                        let most = *y.values.iter().max()?;
+                        let few = most <= MOST as u64 && !y.values.contains(&0);
+                        few.then(|| closed((0..most).collect()))
                     }
                     (Op::And, None, Some(m)) | (Op::And, Some(m), None) => {
-                        let most = *m.iter().max()?;
+                        let most = *m.values.iter().max()?;
+                        let within = |v: &u64| m.values.iter().any(|m| v & !m == 0);
                         let all = most < MOST as u64;
-                        all.then(|| {
-                            (0..=most)
-                                .filter(|v| m.iter().any(|m| v & !m == 0))
-                                .collect()
+                        all.then(|| closed((0..=most).filter(within).collect()))
+                    }
+                    _ if width <= 3 => small(),
+                    _ => {
+                        let (x, y) = (x?, y?);
+                        let few = x.values.len() * y.values.len() <= MOST * MOST;
+                        few.then(|| ValueSet {
+                            values: products(op, operands, &x.values, &y.values),
+                            open: true,
                         })
                     }
-                    _ if width == 1 => Some(vec![0, 1]),
-                    _ => None,
                 }
             }
             Node::Choose(c, a, b) => {
                 let conditions = self.domain(c);
-                let may = |v: u64| conditions.as_ref().is_none_or(|c| c.contains(&v));
-                let mut all = Vec::new();
+                let may = |v: u64| {
+                    let known = conditions.as_ref().filter(|c| !c.open);
+                    known.is_none_or(|c| c.values.contains(&v))
+                };
+                let mut all = ValueSet::default();
                 for (when, branch) in [(1, a), (0, b)] {
                     if may(when) {
-                        all.extend(self.domain(branch)?.iter());
+                        let branch = self.domain(branch)?;
+                        all.values.extend(&branch.values);
+                        all.open |= branch.open;
                     }
                 }
                 Some(all)
@@ -84,7 +111,7 @@ impl CMachine<'_> {
         }
     }
 
-    fn held(&mut self, loc: LocId) -> Option<Vec<u64>> {
+    fn held(&mut self, loc: LocId) -> Option<ValueSet> {
         let cell = *self.cell_of.get(loc.index())?;
         if self.knowledge.asked.insert(cell) {
             self.knowledge.learnt = true;
@@ -93,7 +120,7 @@ impl CMachine<'_> {
             Some(known) => known.clone(),
             None => {
                 let size = self.knowledge.cells.get(&cell)?.size;
-                Some(vec![self.knowledge.initial(cell, size)])
+                Some(self.knowledge.at_first(cell, size))
             }
         }
     }
@@ -123,8 +150,8 @@ impl CMachine<'_> {
         let computing = writes.iter().filter(|(_, v)| !constant(self, *v)).count();
         for &cell in &asked {
             if let Some(size) = self.knowledge.cells.get(&cell).map(|c| c.size) {
-                let initial = self.knowledge.initial(cell, size);
-                self.knowledge.values.insert(cell, Some(vec![initial]));
+                let initial = self.knowledge.at_first(cell, size);
+                self.knowledge.values.insert(cell, Some(initial));
             }
         }
         for _ in 0..=computing {
@@ -136,8 +163,8 @@ impl CMachine<'_> {
                     .knowledge
                     .values
                     .entry(cell)
-                    .or_insert(Some(Vec::new()));
-                changed |= join(held, more.as_deref().map(Vec::as_slice));
+                    .or_insert_with(|| Some(ValueSet::default()));
+                changed |= join(held, more.as_deref());
             }
             if !changed {
                 break;
@@ -148,26 +175,36 @@ impl CMachine<'_> {
         for (cell, old) in before {
             if let Some(now) = self.knowledge.values.get_mut(&cell) {
                 let found = now.clone();
-                join(now, old.as_deref());
+                join(now, old.as_ref());
                 self.knowledge.learnt |= found.is_none() && old.is_some();
                 if let (Some(found), Some(old)) = (&found, &old) {
-                    self.knowledge.learnt |= found.iter().any(|v| !old.contains(v));
+                    let new = |v: &u64| !old.values.contains(v);
+                    self.knowledge.learnt |=
+                        found.values.iter().any(new) || found.open && !old.open;
                 }
             }
         }
     }
 }
 
-fn join(into: &mut Option<Vec<u64>>, from: Option<&[u64]>) -> bool {
+fn products(op: Op, width: u8, x: &[u64], y: &[u64]) -> Vec<u64> {
+    let all = x
+        .iter()
+        .flat_map(|&x| y.iter().map(move |&y| op.apply(width, x, y)));
+    all.collect()
+}
+
+fn join(into: &mut Option<ValueSet>, from: Option<&ValueSet>) -> bool {
     let (Some(all), Some(more)) = (into.as_mut(), from) else {
         return into.take().is_some();
     };
-    let before = all.len();
-    all.extend(more);
-    all.sort_unstable();
-    all.dedup();
-    let changed = all.len() != before;
-    if all.len() > MOST {
+    let before = (all.values.len(), all.open);
+    all.values.extend(&more.values);
+    all.values.sort_unstable();
+    all.values.dedup();
+    all.open |= more.open;
+    let changed = (all.values.len(), all.open) != before;
+    if all.values.len() > MOST {
         *into = None;
     }
     changed

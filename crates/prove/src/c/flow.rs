@@ -1,7 +1,7 @@
 //! The control flow of a function: an order of its blocks in which loops are in one piece (Bourdoncle's weak topological order),
 //! and which registers are still needed where.
 
-use landfall_ir::{Function, Kind, Operand, Typed};
+use landfall_ir::{Function, Kind, Operand, Reg, Type, Typed};
 
 #[derive(Clone, Debug)]
 pub(super) struct Flow {
@@ -13,7 +13,23 @@ pub(super) struct Flow {
     pub(super) loops: Vec<Vec<u32>>,
     /// By block: registers that are used at or behind its beginning.
     live: Vec<Vec<bool>>,
+    /// By block: variables (the registers with their addresses) that nobody else knows of, and that are written at or behind its
+    /// beginning before they are read, if at all.
+    dead: Vec<Vec<usize>>,
+    /// It says somewhere what must not be.
+    pub(super) asserts: bool,
 }
+
+/// Functions that nobody may come to.
+const FORBIDDEN: [&str; 7] = [
+    "__assert_fail",
+    "__assert_rtn",
+    "__assert",
+    "abort",
+    "reach_error",
+    "__VERIFIER_error",
+    "_ZSt9terminatev",
+];
 
 enum FlowPart {
     Block(usize),
@@ -103,6 +119,8 @@ impl Flow {
             block: Vec::new(),
             loops: vec![Vec::new(); count],
             live: live(function, &successors),
+            dead: dead_variables(function, &successors),
+            asserts: asserts(function),
         };
         flow.lay_out(&parts, &mut Vec::new());
         flow
@@ -127,11 +145,97 @@ impl Flow {
         }
     }
 
+    /// Variables of which it does not matter what they hold where a block begins.
+    pub(super) fn dead_variables(&self, block: usize) -> impl Iterator<Item = usize> + '_ {
+        self.dead[block].iter().copied()
+    }
+
     pub(super) fn is_live(&self, block: usize, register: usize) -> bool {
         self.live[block][register]
     }
 }
 
+/// By block: variables whose address goes nowhere, and which are not read at or behind its beginning before they are written.
+fn dead_variables(function: &Function, successors: &[Vec<usize>]) -> Vec<Vec<usize>> {
+    let mut private = vec![false; function.registers];
+    let mut of: Vec<Option<&Type>> = vec![None; function.registers];
+    let all = || function.blocks.iter().flat_map(|b| &b.instructions);
+    for instruction in all() {
+        if let (Kind::Alloca { of: what, .. }, Some(result)) =
+            (&instruction.kind, instruction.result)
+        {
+            private[result.0 as usize] = true;
+            of[result.0 as usize] = Some(what);
+        }
+    }
+    let whole = |register: usize, accessed: &Type| of[register] == Some(accessed);
+    for instruction in all() {
+        let direct = variable(&instruction.kind);
+        for register in uses(&instruction.kind) {
+            let stays =
+                direct.is_some_and(|(to, accessed, _)| to == register && whole(register, accessed));
+            let stored = match &instruction.kind {
+                Kind::Store { value, .. } => value.value == Operand::Reg(Reg(register as u32)),
+                _ => false,
+            };
+            private[register] &= stays && !stored;
+        }
+    }
+    let count = function.blocks.len();
+    let mut read = vec![vec![false; function.registers]; count];
+    let mut changed = true;
+    while changed {
+        changed = false;
+        for block in (0..count).rev() {
+            let mut now = vec![false; function.registers];
+            for &to in &successors[block] {
+                for (register, needed) in read[to].iter().enumerate() {
+                    now[register] |= needed;
+                }
+            }
+            for instruction in function.blocks[block].instructions.iter().rev() {
+                if let Some((register, _, reads)) = variable(&instruction.kind) {
+                    now[register] = reads;
+                }
+            }
+            if now != read[block] {
+                read[block] = now;
+                changed = true;
+            }
+        }
+    }
+    let dead = |read: &Vec<bool>| {
+        let unread = (0..read.len()).filter(|&r| private[r] && !read[r]);
+        unread.collect()
+    };
+    read.iter().map(dead).collect()
+}
+
+/// Of a load or a store: the register with the address, the type, and whether it reads.
+fn variable(kind: &Kind) -> Option<(usize, &Type, bool)> {
+    let (at, of, reads) = match kind {
+        Kind::Load { of, from, .. } => (from, of, true),
+        Kind::Store { value, to, .. } => (to, &value.of, false),
+        _ => return None,
+    };
+    match at {
+        Operand::Reg(register) => Some((register.0 as usize, of, reads)),
+        _ => None,
+    }
+}
+
+fn asserts(function: &Function) -> bool {
+    let mut instructions = function.blocks.iter().flat_map(|b| &b.instructions);
+    instructions.any(|instruction| match &instruction.kind {
+        Kind::Call {
+            callee: landfall_ir::Callee::Function(name),
+            ..
+        } => FORBIDDEN.contains(&name.as_str()),
+        _ => false,
+    })
+}
+
+/// What is chosen by where control came from is used on the way, and there on arrival.
 fn live(function: &Function, successors: &[Vec<usize>]) -> Vec<Vec<bool>> {
     let count = function.blocks.len();
     let mut live = vec![vec![false; function.registers]; count];
@@ -141,17 +245,32 @@ fn live(function: &Function, successors: &[Vec<usize>]) -> Vec<Vec<bool>> {
         for block in (0..count).rev() {
             let mut now = vec![false; function.registers];
             for &to in &successors[block] {
-                for (register, needed) in live[to].iter().enumerate() {
+                let mut needed = live[to].clone();
+                for instruction in &function.blocks[to].instructions {
+                    let Kind::Phi { from, .. } = &instruction.kind else {
+                        break;
+                    };
+                    if let Some(result) = instruction.result {
+                        needed[result.0 as usize] = false;
+                    }
+                    let way = from.iter().find(|(_, of)| of.index() == block);
+                    if let Some((Operand::Reg(register), _)) = way {
+                        now[register.0 as usize] = true;
+                    }
+                }
+                for (register, needed) in needed.into_iter().enumerate() {
                     now[register] |= needed;
                 }
             }
             for instruction in function.blocks[block].instructions.iter().rev() {
+                let chosen = matches!(instruction.kind, Kind::Phi { .. });
                 if let Some(result) = instruction.result {
-                    // What control chose by where it came from is there on arrival.
-                    now[result.0 as usize] = matches!(instruction.kind, Kind::Phi { .. });
+                    now[result.0 as usize] = chosen;
                 }
-                for register in uses(&instruction.kind) {
-                    now[register] = true;
+                if !chosen {
+                    for register in uses(&instruction.kind) {
+                        now[register] = true;
+                    }
                 }
             }
             if now != live[block] {

@@ -1,6 +1,6 @@
 //! Objects at file scope: their places and first contents.
 
-use super::knowledge::CallContext;
+use super::knowledge::{CallContext, ObjectKind};
 use super::machine::{CMachine, CValue, Go};
 use landfall_ir::{Constant, Type};
 
@@ -20,9 +20,9 @@ impl CMachine<'_> {
             let here = self
                 .knowledge
                 .context(CallContext(0), (u32::MAX, number as u32), &[]);
-            let at = self
-                .knowledge
-                .create(here, (size, global.align), &global.name, false);
+            let at =
+                self.knowledge
+                    .create(here, (size, global.align), &global.name, ObjectKind::Static);
             self.globals.insert(global.name.clone(), at);
             all.push((global, at, size));
         }
@@ -43,6 +43,36 @@ impl CMachine<'_> {
             }
         }
         Ok(())
+    }
+
+    /// What `main` is called with: how many words, the words, and an environment without any.
+    pub(super) fn command_line(&mut self) -> Vec<CValue> {
+        let words = std::iter::once(b"program".to_vec()).chain(self.bounds.arguments.clone());
+        let mut table = Vec::new();
+        for (number, mut word) in words.enumerate() {
+            word.push(0);
+            let name = format!("argv[{number}]");
+            let at = self.constant_object(number as u32, &name, word);
+            table.extend(at.to_le_bytes());
+        }
+        let count = table.len() as u64 / 8;
+        // Behind the last word is a null, and that is the environment, too.
+        table.extend([0; 8]);
+        let words = self.constant_object(u32::MAX, "argv", table);
+        let numbers = [(32, count), (64, words), (64, words + 8 * count)];
+        let term = |(width, value)| CValue::Int(self.program.terms.constant(width, value));
+        numbers.map(term).into()
+    }
+
+    fn constant_object(&mut self, number: u32, name: &str, bytes: Vec<u8>) -> u64 {
+        let place = (u32::MAX - 1, number);
+        let here = self.knowledge.context(CallContext(0), place, &[]);
+        let size = (bytes.len() as u64, 16);
+        let at = self.knowledge.create(here, size, name, ObjectKind::Static);
+        if let Some(object) = self.knowledge.objects.get_mut(&at) {
+            object.initial = bytes;
+        }
+        at
     }
 
     pub(super) fn lay_out(

@@ -2,7 +2,7 @@
 
 use super::access::AccessWay;
 use super::arithmetic::{compare, modified};
-use super::knowledge::CallContext;
+use super::knowledge::{CallContext, ObjectKind};
 use super::machine::{CMachine, CODE, CState, CValue, Go, Stop};
 use super::run::Frame;
 use crate::program;
@@ -34,7 +34,14 @@ impl<'m> CMachine<'m> {
                 let Some(size) = each.checked_mul(count).filter(|&s| s < 1 << 30) else {
                     return self.refuse("a local variable that is too large");
                 };
-                let at = self.knowledge.create(here, (size, *align), "local", false);
+                let at = self.knowledge.create(
+                    here,
+                    (size, *align),
+                    "local",
+                    ObjectKind::Local {
+                        thread: self.thread,
+                    },
+                );
                 self.allocas.push(at);
                 CValue::Int(self.program.terms.constant(64, at))
             }
@@ -327,7 +334,11 @@ impl<'m> CMachine<'m> {
     ) -> Go<CValue> {
         let size = self.size_of(of)?;
         let from = self.knowledge.context(here, (0, u32::MAX), &[]);
-        let at = self.knowledge.create(from, (size, 16), "argument", false);
+        let kind = ObjectKind::Local {
+            thread: self.thread,
+        };
+        let at = self.knowledge.create(from, (size, 16), "argument", kind);
+        self.allocas.push(at);
         let to = self.program.terms.constant(64, at);
         self.copy(state, to, pointer, size, AccessWay::Cached)?;
         Ok(CValue::Int(to))
@@ -346,9 +357,11 @@ impl<'m> CMachine<'m> {
             return self.refuse("which function is called depends on a value that can be anything");
         };
         let mut after: Option<(CState, Option<CValue>)> = None;
-        for &address in addresses.iter() {
+        let mut known = self.program.terms.truth(false);
+        for &address in &addresses.values {
             let this = self.program.terms.constant(64, address);
             let is = self.program.terms.eq(pointer, this);
+            known = self.program.terms.or(known, is);
             let mut way = state.clone();
             if self.assume(&mut way, is).is_err() {
                 continue;
@@ -367,6 +380,9 @@ impl<'m> CMachine<'m> {
                 None => (way, value),
                 Some(before) => self.meet_returns(before, (way, value)),
             });
+        }
+        if addresses.open {
+            self.check(state, known, "a call of what is no function")?;
         }
         let (met, value) = after.ok_or(Stop::Ended)?;
         *state = met;

@@ -18,12 +18,54 @@ pub(super) struct Cell {
     pub(super) late: bool,
 }
 
+/// Where an object is, and so how long it lives and what it holds before anybody writes it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum ObjectKind {
+    /// For the whole run, with a first content.
+    Static,
+    /// Of a function that this thread called; garbage at first.
+    Local {
+        thread: usize,
+    },
+    /// From the heap; garbage at first.
+    Heap,
+    /// From the heap, zeros at first.
+    Cleared,
+    Persistent,
+}
+
+impl ObjectKind {
+    pub(super) fn is_heap(self) -> bool {
+        matches!(self, ObjectKind::Heap | ObjectKind::Cleared)
+    }
+}
+
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct KnownObject {
     pub(super) size: u64,
     pub(super) name: String,
     /// What it holds at first; zeros behind its end.
     pub(super) initial: Vec<u8>,
+    pub(super) kind: ObjectKind,
+    /// Somebody may come to it when it is gone: whether it is has to be looked up.
+    pub(super) mortal: bool,
+}
+
+/// The values that a cell can hold, sorted.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub(super) struct ValueSet {
+    pub(super) values: Vec<u64>,
+    /// Or anything: nobody may have written it.
+    pub(super) open: bool,
+}
+
+impl ValueSet {
+    pub(super) fn of(value: u64) -> ValueSet {
+        ValueSet {
+            values: vec![value],
+            open: false,
+        }
+    }
 }
 
 /// Sets of values that are larger are "any value".
@@ -44,8 +86,8 @@ pub(super) struct Knowledge {
     threads: Vec<u32>,
     next_volatile: u64,
     next_persistent: u64,
-    /// By cell, where somebody asked: the values it can hold, sorted; `None` for any.
-    pub(super) values: FxHashMap<u64, Option<Vec<u64>>>,
+    /// By cell, where somebody asked: the values it can hold; `None` for any.
+    pub(super) values: FxHashMap<u64, Option<ValueSet>>,
     pub(super) asked: BTreeSet<u64>,
     /// Something was learnt that the present pass did not know.
     pub(super) learnt: bool,
@@ -53,12 +95,14 @@ pub(super) struct Knowledge {
 
 pub(super) const VOLATILE: u64 = 0x2000_0000;
 /// Before each block of the persistent heap, as the runtime has it.
-const HEADER: u64 = 16;
+pub(super) const HEADER: u64 = 16;
 const ROOTS: u64 = 256;
 const ROOTS_AT: u64 = 64 + 192 * 8;
 
 /// The state of a lock is not among the bytes of the program.
 pub(super) const LOCKS: u64 = 1 << 62;
+/// Nor is the byte that says whether an object is gone.
+pub(super) const GONE: u64 = 1 << 61;
 
 pub(super) fn is_persistent(address: u64) -> bool {
     window::offset_of(address).is_some()
@@ -77,6 +121,8 @@ impl Knowledge {
             size: ROOTS * 8,
             name: "lf_root".to_owned(),
             initial: Vec::new(),
+            kind: ObjectKind::Persistent,
+            mortal: false,
         };
         knowledge.objects.insert(heap + ROOTS_AT, roots);
         knowledge
@@ -94,6 +140,8 @@ impl Knowledge {
             size: 0,
             name: "pm".to_owned(),
             initial: Vec::new(),
+            kind: ObjectKind::Persistent,
+            mortal: false,
         });
         region.size = region.size.max(size.next_multiple_of(64));
         at
@@ -127,12 +175,12 @@ impl Knowledge {
         here: CallContext,
         (size, align): (u64, u64),
         name: &str,
-        persistent: bool,
+        kind: ObjectKind,
     ) -> u64 {
         if let Some(&at) = self.created.get(&here.0) {
             return at;
         }
-        let at = if persistent {
+        let at = if kind == ObjectKind::Persistent {
             let at = (self.next_persistent + HEADER).next_multiple_of(16);
             self.next_persistent = at + size.next_multiple_of(16).max(16);
             at
@@ -148,6 +196,8 @@ impl Knowledge {
             size,
             name: name.to_owned(),
             initial: Vec::new(),
+            kind,
+            mortal: false,
         };
         self.objects.insert(at, object);
         self.created.insert(here.0, at);
@@ -170,6 +220,34 @@ impl Knowledge {
             let byte = object.initial.get(index).copied().unwrap_or(0);
             value | u64::from(byte) << (8 * at)
         })
+    }
+
+    /// What a cell can hold before anybody writes it.
+    pub(super) fn at_first(&self, address: u64, size: u8) -> ValueSet {
+        match self.begins_as_garbage(address) {
+            true => ValueSet {
+                values: Vec::new(),
+                open: true,
+            },
+            false => ValueSet::of(self.initial(address, size)),
+        }
+    }
+
+    /// Is it memory that nobody promises to clear?
+    pub(super) fn begins_as_garbage(&self, address: u64) -> bool {
+        self.object(address, 1).is_some_and(|(_, object)| {
+            matches!(object.kind, ObjectKind::Local { .. } | ObjectKind::Heap)
+        })
+    }
+
+    /// From now on it is looked up whether the object is gone.
+    pub(super) fn is_mortal(&mut self, base: u64) {
+        if let Some(object) = self.objects.get_mut(&base)
+            && !object.mortal
+        {
+            object.mortal = true;
+            self.learnt = true;
+        }
     }
 
     /// The cells that these bytes are in, lowest first; new ones where there were none.

@@ -1,14 +1,14 @@
 //! Functions that programs call and do not define: Landfall's own, libc's, libpmem's, the compiler's.
 
 use super::access::AccessWay;
-use super::knowledge::{CallContext, Knowledge};
+use super::knowledge::{CallContext, HEADER, Knowledge, ObjectKind};
 use super::machine::{CMachine, CPhase, CState, CValue, Go, Stop};
 use crate::program::{FlushKind, ProofEventKind};
 use crate::term::Term;
 use landfall_ir::Type;
 
 /// Calls without effect on anything that is looked at; those with a result return zero.
-const WITHOUT_EFFECT: [&str; 30] = [
+const WITHOUT_EFFECT: [&str; 26] = [
     "printf",
     "puts",
     "putchar",
@@ -19,7 +19,6 @@ const WITHOUT_EFFECT: [&str; 30] = [
     "perror",
     "setbuf",
     "setvbuf",
-    "free",
     "sched_yield",
     "pthread_yield",
     "usleep",
@@ -35,9 +34,6 @@ const WITHOUT_EFFECT: [&str; 30] = [
     "pthread_attr_destroy",
     "pthread_mutexattr_init",
     "pthread_mutexattr_destroy",
-    "_ZdlPv",
-    "_ZdlPvm",
-    "_ZdaPv",
     "atexit",
 ];
 
@@ -88,6 +84,7 @@ impl<'m> CMachine<'m> {
                 }
                 return Err(Stop::Ended);
             };
+            self.leave(&mut after, &gone)?;
             self.forget(&mut after, &gone);
             *state = after;
             if self.is_block(name) {
@@ -109,6 +106,19 @@ impl<'m> CMachine<'m> {
         self.refuse(format!(
             "`{name}` is called, which is not among the sources and not modelled"
         ))
+    }
+
+    /// The process ends: a code other than 0 says that something failed.
+    pub(super) fn leaves_with(&mut self, state: &CState, code: Term) -> Go<()> {
+        if self.bounds.sv_comp {
+            return Ok(());
+        }
+        let zero = self
+            .program
+            .terms
+            .constant(self.program.terms.width(code), 0);
+        let holds = self.program.terms.eq(code, zero);
+        self.check(state, holds, "exit with a code that is not 0")
     }
 
     /// Locals of functions that returned.
@@ -214,9 +224,13 @@ impl<'m> CMachine<'m> {
             }
             "lf_alloc" => {
                 let size = self.length(values, 0, "the size of an allocation")?;
-                // Its own words are durable when it returns.
+                let at = self
+                    .knowledge
+                    .create(here, (size, 16), "block", ObjectKind::Persistent);
+                // Its own words are durable when it returns, and with the header all that is on its line.
+                let header = self.program.terms.constant(64, at - HEADER);
+                self.flush(state, header, 8, FlushKind::Clwb)?;
                 self.fence(state, ProofEventKind::Sfence)?;
-                let at = self.knowledge.create(here, (size, 16), "block", true);
                 return self.gives(64, at);
             }
             "lf_checksum_begin" | "lf_ignore_begin" => {
@@ -274,35 +288,37 @@ impl<'m> CMachine<'m> {
             }
             "exit" | "_exit" | "_Exit" | "quick_exit" => {
                 let code = self.number(values, 0)?;
-                let zero = self
-                    .program
-                    .terms
-                    .constant(self.program.terms.width(code), 0);
-                let holds = self.program.terms.eq(code, zero);
-                // After a failure a code other than 0 says that recovery failed.
-                if self.phase == CPhase::After {
-                    self.check(state, holds, "exit with a code that is not 0")?;
-                }
+                self.leaves_with(state, code)?;
                 self.exits.push(state.condition);
                 return Err(Stop::Ended);
             }
             "malloc" | "_Znwm" | "_Znam" | "valloc" => {
                 let size = self.length(values, 0, "the size of an allocation")?;
-                let at = self.knowledge.create(here, (size, 16), "malloc", false);
+                let at = self
+                    .knowledge
+                    .create(here, (size, 16), "malloc", ObjectKind::Heap);
                 return self.gives(64, at);
             }
             "aligned_alloc" | "memalign" => {
                 let align = self.length(values, 0, "an alignment")?;
                 let size = self.length(values, 1, "the size of an allocation")?;
-                let at = self.knowledge.create(here, (size, align), "malloc", false);
+                let at = self
+                    .knowledge
+                    .create(here, (size, align), "malloc", ObjectKind::Heap);
                 return self.gives(64, at);
             }
             "calloc" => {
                 let count = self.length(values, 0, "the size of an allocation")?;
                 let size = self.length(values, 1, "the size of an allocation")?;
                 let size = count.saturating_mul(size);
-                let at = self.knowledge.create(here, (size, 16), "calloc", false);
+                let at = self
+                    .knowledge
+                    .create(here, (size, 16), "calloc", ObjectKind::Cleared);
                 return self.gives(64, at);
+            }
+            "free" | "cfree" | "_ZdlPv" | "_ZdlPvm" | "_ZdaPv" | "_ZdaPvm" => {
+                let pointer = self.number(values, 0)?;
+                self.free(state, pointer)?;
             }
             "pmem_is_pmem" => return self.gives(32, 1),
             "memcpy" | "memmove" | "__memcpy_chk" | "__memmove_chk" | "mempcpy" => {

@@ -1,13 +1,13 @@
 //! The state of following a program: what was made of it so far, and where each path is.
 
 use super::flow::Flow;
-use super::knowledge::{CallContext, Knowledge};
+use super::knowledge::{CallContext, Knowledge, ObjectKind, ValueSet};
 use super::waiting::Waiting;
 use super::{Bounds, Lines, Refusal};
 use crate::program::*;
 use crate::term::Term;
 use landfall_ir::{Constant, Function, Layout, Module, Place, PlaceId, Type};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -70,6 +70,8 @@ pub(super) struct CMachine<'m> {
     pub(super) parents: FxHashMap<usize, usize>,
     pub(super) followed: Vec<Followed>,
     pub(super) waiting: Vec<Waiting>,
+    /// When waits for conditions end for no reason.
+    pub(super) woken: Vec<Term>,
     /// Locks that were initialised, and when.
     pub(super) renewed: Vec<(u64, Term)>,
     /// Where the whole process ends in the middle.
@@ -77,10 +79,13 @@ pub(super) struct CMachine<'m> {
     /// Did the program ask how often the power failed?
     pub(super) asked: bool,
     /// Paths that left their thread in the middle.
-    pub(super) left: Vec<CState>,
+    pub(super) left: Vec<(CState, Option<CValue>)>,
     pub(super) calls: Vec<String>,
     /// Locals of the functions that are being followed.
     pub(super) allocas: Vec<u64>,
+    /// By cell and width: what stands for its content where nobody wrote it.
+    pub(super) garbage: FxHashMap<(u64, u8), Term>,
+    pub(super) garbage_terms: FxHashSet<Term>,
     pub(super) globals: FxHashMap<String, u64>,
     pub(super) functions: Vec<String>,
     pub(super) locations: FxHashMap<u64, LocId>,
@@ -89,7 +94,7 @@ pub(super) struct CMachine<'m> {
     lines_of_memory: FxHashMap<u64, LineId>,
     labels: FxHashMap<PlaceId, String>,
     places: FxHashMap<PlaceId, Option<Arc<Place>>>,
-    pub(super) domains: FxHashMap<Term, Option<Rc<Vec<u64>>>>,
+    pub(super) domains: FxHashMap<Term, Option<Rc<ValueSet>>>,
     /// Where the present instruction is.
     pub(super) here: Option<PlaceId>,
     pub(super) steps: usize,
@@ -129,12 +134,15 @@ impl<'m> CMachine<'m> {
             parents: FxHashMap::default(),
             followed: Vec::new(),
             waiting: Vec::new(),
+            woken: Vec::new(),
             renewed: Vec::new(),
             exits: Vec::new(),
             asked: false,
             left: Vec::new(),
             calls: Vec::new(),
             allocas: Vec::new(),
+            garbage: FxHashMap::default(),
+            garbage_terms: FxHashSet::default(),
             globals: FxHashMap::default(),
             functions: module.functions.iter().map(|f| f.name.clone()).collect(),
             locations: FxHashMap::default(),
@@ -161,6 +169,7 @@ impl<'m> CMachine<'m> {
         self.renewed.clear();
         self.running.clear();
         self.calls.clear();
+        self.allocas.clear();
         self.here = None;
         if phase == CPhase::Before {
             self.program.threads.push("main".to_owned());
@@ -175,14 +184,8 @@ impl<'m> CMachine<'m> {
             memory: Rc::default(),
         };
         self.make_globals(context)?;
-        // argc is 1; nobody looks at argv without being refused.
-        let one = self.program.terms.constant(32, 1);
-        let null = self.program.terms.constant(64, 0);
-        let arguments: Vec<CValue> = [one, null, null]
-            .into_iter()
-            .map(CValue::Int)
-            .take(main.parameters.len())
-            .collect();
+        let arguments = self.command_line();
+        let arguments = arguments.into_iter().take(main.parameters.len()).collect();
         let mut state = state;
         for constructor in self.constructors() {
             if let Some(function) = self.module.function(&constructor) {
@@ -193,6 +196,9 @@ impl<'m> CMachine<'m> {
             }
         }
         let returned = self.run(main, arguments, state, context)?;
+        if let Some((state, Some(CValue::Int(code)))) = &returned {
+            self.leaves_with(state, *code)?;
+        }
         if self.phase == CPhase::Before {
             let mut gone = self.program.terms.truth(false);
             gone = returned.map_or(gone, |(state, _)| state.condition);
@@ -374,6 +380,8 @@ impl<'m> CMachine<'m> {
             let of = |memory: &BTreeMap<u64, Term>| memory.get(&cell).copied();
             let value = match (of(&a.memory), of(&b.memory)) {
                 (Some(x), Some(y)) if x == y => x,
+                // A local of a function that was left on one way: nobody asks for it.
+                (None, _) | (_, None) if self.has_left(cell) => continue,
                 (x, y) => {
                     let (x, y) = (
                         x.unwrap_or_else(|| self.untouched(cell)),
@@ -392,6 +400,14 @@ impl<'m> CMachine<'m> {
             condition,
             memory: Rc::new(memory),
         }
+    }
+
+    /// Is it a local of a function that has returned?
+    pub(super) fn has_left(&self, cell: u64) -> bool {
+        let object = self.knowledge.object(cell, 1);
+        object.is_some_and(|(base, object)| {
+            matches!(object.kind, ObjectKind::Local { .. }) && !self.allocas.contains(&base)
+        })
     }
 
     /// Where two ways meet, what says that it was the first.

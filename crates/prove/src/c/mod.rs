@@ -9,8 +9,8 @@
 //! together (they become one location), who writes and reads them (what only one thread writes needs no event to be read by
 //! it), which values those that addresses are made of can have.
 //!
-//! Choices, where C or the hardware leave some: memory that was never written reads as zero; `malloc` does not fail; memory that
-//! was freed is not given out again.
+//! Choices, where C or the hardware leave some: a variable or block that nobody wrote holds anything, persistent memory and
+//! variables at file scope zeros; `malloc` does not fail; memory that was freed is not given out again.
 
 mod access;
 mod arithmetic;
@@ -24,10 +24,12 @@ mod instruction;
 mod intrinsic;
 mod knowledge;
 mod library;
+mod lifetime;
 mod machine;
 mod objects;
 mod operand;
 mod pointer;
+mod rounds;
 mod run;
 mod sight;
 mod threads;
@@ -40,7 +42,7 @@ use landfall_ir::{Module, Place};
 use machine::{CMachine, CPhase, Stop};
 
 /// How much is looked at.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Bounds {
     /// Rounds of a loop whose number its own conditions do not tell.
     pub unroll: u32,
@@ -48,6 +50,10 @@ pub struct Bounds {
     pub events: usize,
     /// As in SV-COMP: stores reach memory at once, `reach_error` is not to be called, `abort` is an assumption, and exit codes mean nothing.
     pub sv_comp: bool,
+    /// How many waits for a condition may end for no reason in one execution.
+    pub spurious: u32,
+    /// What the program is called with, besides its name.
+    pub arguments: Vec<Vec<u8>>,
 }
 
 impl Default for Bounds {
@@ -56,6 +62,8 @@ impl Default for Bounds {
             unroll: 4,
             events: 20_000,
             sv_comp: false,
+            spurious: 1,
+            arguments: Vec::new(),
         }
     }
 }

@@ -16,6 +16,7 @@ impl CMachine<'_> {
         if let Some(address) = self.program.terms.constant_of(pointer) {
             if self.knowledge.object(address, size).is_some() {
                 let always = self.program.terms.truth(true);
+                self.must_live(state, address, always)?;
                 return Ok(vec![(always, address)]);
             }
             let never = self.program.terms.truth(false);
@@ -24,10 +25,11 @@ impl CMachine<'_> {
         }
         let known = self.program.terms.conjuncts(state.condition);
         let (values, complete) = match self.domain(pointer) {
-            Some(values) => (values.to_vec(), true),
-            None => match self.strides(pointer) {
-                Some(values) => (values, false),
-                None => {
+            Some(known) if !known.open => (known.values.clone(), true),
+            known => match (self.strides(pointer), known) {
+                (Some(values), _) => (values, false),
+                (None, Some(known)) => (known.values.clone(), false),
+                (None, None) => {
                     return self
                         .refuse("where the pointer leads depends on a value that can be anything");
                 }
@@ -61,6 +63,9 @@ impl CMachine<'_> {
             && complete
         {
             *is = self.program.terms.truth(true);
+        }
+        for &(is, address) in &good {
+            self.must_live(state, address, is)?;
         }
         match good.is_empty() {
             true => Err(Stop::Ended),

@@ -3,8 +3,10 @@
 use super::flow::Flow;
 use super::knowledge::CallContext;
 use super::machine::{CMachine, CState, CValue, Go, Stop};
+use super::rounds::RoundBegin;
 use crate::term::Term;
 use landfall_ir::{BlockId, Function, Instruction, Kind};
+use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
@@ -54,6 +56,7 @@ impl<'m> CMachine<'m> {
             ));
         }
         let flow = self.flow(function);
+        self.program.asserts |= flow.asserts;
         self.calls.push(function.name.clone());
         let mut registers = vec![None; function.registers];
         for (parameter, value) in function.parameters.iter().zip(arguments) {
@@ -64,6 +67,7 @@ impl<'m> CMachine<'m> {
             registers,
             rounds: vec![LoopRound::default(); flow.loops[0].len()],
         };
+        let mut begins = FxHashMap::default();
         let mut pending: BTreeMap<BlockKey, Vec<Frame>> = BTreeMap::new();
         pending.insert(key_into(&flow, 0), vec![first]);
         let mut returned: Option<(CState, Option<CValue>)> = None;
@@ -73,8 +77,13 @@ impl<'m> CMachine<'m> {
             let Some(frame) = self.gather(&flow, block, frames) else {
                 continue;
             };
+            if flow.loops[block].last() == Some(&flow.place[block]) {
+                let events = self.program.events.len();
+                begins.insert(key.clone(), RoundBegin::new(&frame, events));
+            }
             let mut walk = BlockWalk {
                 function,
+                begins: &begins,
                 flow: &flow,
                 key: &key,
                 block,
@@ -251,8 +260,8 @@ impl<'m> CMachine<'m> {
         if let Node::Binary(Op::Eq, a, b) = terms.node(inner)
             && terms.width(a) == 64
             && (terms.constant_of(a).is_some() || terms.constant_of(b).is_some())
-            && let Some(values) = self.domain(condition)
-            && let [value] = values.as_slice()
+            && let Some(known) = self.domain(condition)
+            && let ([value], false) = (known.values.as_slice(), known.open)
         {
             return self.program.terms.truth(*value == 1);
         }
@@ -292,6 +301,7 @@ impl<'m> CMachine<'m> {
     fn go(&mut self, mut frame: Frame, to: BlockId, walk: &mut BlockWalk<'m, '_>) -> Go<()> {
         let (flow, target) = (walk.flow, to.index());
         let around = &flow.loops[target];
+        self.choose_arriving(&mut frame, target, walk)?;
         let mut key: BlockKey = Vec::new();
         let mut rounds = Vec::new();
         for (depth, &head) in around.iter().enumerate() {
@@ -302,6 +312,15 @@ impl<'m> CMachine<'m> {
             if inside {
                 (round, number) = (frame.rounds[depth], walk.key[2 * depth + 1]);
                 if flow.place[target] == head {
+                    let mut begun = key.clone();
+                    begun.extend([head, number, head]);
+                    if let Some(begin) = walk.begins.get(&begun) {
+                        let in_vain = self.in_vain(begin, &frame, flow, target)?;
+                        let changed = self.program.terms.not(in_vain);
+                        if self.assume(&mut frame.state, changed).is_err() {
+                            return Ok(());
+                        }
+                    }
                     number += 1;
                     round.undecided += u32::from(!round.decided);
                     round.decided = false;
@@ -323,6 +342,16 @@ impl<'m> CMachine<'m> {
         }
         key.push(flow.place[target]);
         frame.rounds = rounds;
+        walk.pending.entry(key).or_default().push(frame);
+        Ok(())
+    }
+
+    fn choose_arriving(
+        &mut self,
+        frame: &mut Frame,
+        target: usize,
+        walk: &BlockWalk<'m, '_>,
+    ) -> Go<()> {
         let from = BlockId(walk.block as u32);
         let mut chosen = Vec::new();
         for instruction in &walk.function.blocks[target].instructions {
@@ -332,13 +361,12 @@ impl<'m> CMachine<'m> {
                 break;
             };
             if let Some((value, _)) = ways.iter().find(|(_, block)| *block == from) {
-                chosen.push((register, self.operand(&frame, value, of)?));
+                chosen.push((register, self.operand(frame, value, of)?));
             }
         }
         for (register, value) in chosen {
             frame.registers[register.0 as usize] = Some(value);
         }
-        walk.pending.entry(key).or_default().push(frame);
         Ok(())
     }
 }
@@ -359,6 +387,7 @@ struct BlockWalk<'m, 'w> {
     key: &'w BlockKey,
     block: usize,
     context: CallContext,
+    begins: &'w FxHashMap<BlockKey, RoundBegin>,
     pending: &'w mut BTreeMap<BlockKey, Vec<Frame>>,
     returned: &'w mut Option<(CState, Option<CValue>)>,
 }

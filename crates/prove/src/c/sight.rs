@@ -1,6 +1,6 @@
 //! What a thread knows of memory without looking: cells that nobody else can have changed.
 
-use super::knowledge::{LOCKS, is_persistent};
+use super::knowledge::{GONE, LOCKS, is_persistent};
 use super::machine::{CMachine, CPhase, CState};
 use crate::program::*;
 use crate::term::Term;
@@ -69,6 +69,8 @@ impl CMachine<'_> {
         let name = self.name(cell);
         let home = if cell & LOCKS != 0 {
             Home::Lock
+        } else if cell & GONE != 0 {
+            Home::Lifetime
         } else if is_persistent(cell) {
             Home::Persistent(self.line(cell))
         } else {
@@ -76,13 +78,20 @@ impl CMachine<'_> {
         };
         let initial = self.knowledge.initial(cell, size);
         let loc = self.program.add_location(&name, size * 8, home, initial);
-        self.program.locations[loc.index()].at = Some(cell & !LOCKS);
+        if self.knowledge.begins_as_garbage(cell) {
+            self.program.locations[loc.index()].init = self.garbage(cell, size * 8);
+        }
+        let is_memory = cell & GONE == 0;
+        self.program.locations[loc.index()].at = is_memory.then_some(cell & !LOCKS);
         self.locations.insert(cell, loc);
         self.cell_of.push(cell);
         loc
     }
 
     pub(super) fn name(&self, cell: u64) -> String {
+        if cell & GONE != 0 {
+            return format!("gone({})", self.name(cell & !GONE));
+        }
         let address = cell & !LOCKS;
         match self.knowledge.object(address, 1) {
             Some((base, object)) if base == address => object.name.clone(),
@@ -100,6 +109,9 @@ impl CMachine<'_> {
         if self.phase == CPhase::After && is_persistent(cell) && writers != 0 {
             let loc = self.location(cell);
             return self.program.terms.recovered(loc, size * 8);
+        }
+        if self.knowledge.begins_as_garbage(cell) {
+            return self.garbage(cell, size * 8);
         }
         let initial = self.knowledge.initial(cell, size);
         self.program.terms.constant(size * 8, initial)

@@ -28,7 +28,7 @@ impl<'m> CMachine<'m> {
                 self.join(state, handle, to)?;
             }
             "pthread_exit" => {
-                self.left.push(state.clone());
+                self.left.push((state.clone(), values.first().cloned()));
                 return Err(Stop::Ended);
             }
             _ => return self.object_call(state, name, values),
@@ -75,16 +75,21 @@ impl<'m> CMachine<'m> {
         self.thread = number;
         let begins = self.event(state.condition, ProofEventKind::Sync, false)?;
         self.program.orders.push((created, begins));
+        let below = self.allocas.len();
         let calls = std::mem::take(&mut self.calls);
         let left = std::mem::take(&mut self.left);
         let place = self.here;
         let outcome = self.run(body, argument.into_iter().collect(), state.clone(), here)?;
         let mut ended = outcome;
-        for state in std::mem::replace(&mut self.left, left) {
+        for exited in std::mem::replace(&mut self.left, left) {
             ended = Some(match ended {
-                None => (state, None),
-                Some(before) => self.meet_returns(before, (state, None)),
+                None => exited,
+                Some(before) => self.meet_returns(before, exited),
             });
+        }
+        let gone = self.allocas.split_off(below);
+        if let Some((state, _)) = &mut ended {
+            self.leave(state, &gone)?;
         }
         self.calls = calls;
         self.here = place;

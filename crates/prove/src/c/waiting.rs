@@ -5,7 +5,7 @@
 //! at whose end every thread has ended or has stopped at an operation that is still not possible.
 
 use super::knowledge::{LOCKS, is_persistent};
-use super::machine::{CMachine, CPhase, CState, Go};
+use super::machine::{CMachine, CPhase, CState, Go, Stop};
 use crate::program::Check;
 use crate::term::{Term, Terms};
 
@@ -15,11 +15,11 @@ pub(super) type WaitEffect<'a> = &'a dyn Fn(&mut Terms, Term) -> (Term, Term);
 /// A thread that stopped.
 #[derive(Clone, Debug)]
 pub(super) struct Waiting {
-    thread: usize,
+    pub(super) thread: usize,
     /// It stopped, and what it waits for has not come to the end.
-    stuck: Term,
+    pub(super) stuck: Term,
     /// Of a lock or the like, where; waiting for another thread is that one's fault.
-    label: Option<String>,
+    pub(super) label: Option<String>,
 }
 
 impl CMachine<'_> {
@@ -79,7 +79,7 @@ impl CMachine<'_> {
             }
             rests.push((followed.number, rest));
         }
-        for state in self.left.clone() {
+        for (state, _) in self.left.clone() {
             rests[0].1 = self.program.terms.or(rests[0].1, state.condition);
         }
         for (thread, mut rest) in rests {
@@ -112,6 +112,13 @@ impl CMachine<'_> {
         let Some(at) = self.program.terms.constant_of(pointer) else {
             return self.refuse("which lock it is depends on what was read");
         };
+        if self.knowledge.object(at, 1).is_none() {
+            let never = self.program.terms.truth(false);
+            self.check(state, never, "a lock or the like where there is no object")?;
+            return Err(Stop::Ended);
+        }
+        let always = self.program.terms.truth(true);
+        self.must_live(state, at, always)?;
         if self.phase == CPhase::After && is_persistent(at) {
             let terms = &self.program.terms;
             let now = terms.conjuncts(state.condition);

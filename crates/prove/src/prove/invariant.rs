@@ -23,10 +23,11 @@ pub fn invariant(program: &ProofProgram, options: &ProofOptions) -> Answered {
     }
     let mut sizes = Sizes::default();
     if questions.is_empty() {
-        return Answered {
-            verdict: ProofVerdict::Nothing,
-            sizes,
+        let verdict = match program.asserts {
+            true => ProofVerdict::Proved,
+            false => ProofVerdict::Nothing,
         };
+        return Answered { verdict, sizes };
     }
     for (view, checks) in questions {
         let verdict = ask(program, view, checks, options, &mut sizes);

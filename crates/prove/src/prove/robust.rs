@@ -6,12 +6,12 @@
 //! with such a pair; if there is none the program is robust. Otherwise the observer is asked about all executions, and a
 //! state that some other execution does show is blocked.
 //!
-//! A state is which store each location that the recovery reads came from, and its value.
+//! A state is the value of each location that the recovery reads; or also which store it came from ([`SameState`]).
 //!
 //! Strict persistency follows the program (choice L5): a non-temporal store may be seen after a later one, but an instant between the
 //! two shows nothing. So a missing fence is named, as it is where the recovery fails.
 
-use super::{Answered, ProofOptions, ProofVerdict, Sizes, gave_up};
+use super::{Answered, ProofOptions, ProofVerdict, SameState, Sizes, gave_up};
 use crate::cnf::Lit;
 use crate::encode::{Encoding, Reader, View};
 use crate::program::{LocId, ProofEventId, ProofEventKind, ProofProgram};
@@ -30,7 +30,7 @@ pub fn robust(program: &ProofProgram, options: &ProofOptions) -> Answered {
     let mut crashed = Encoding::new(program, View::AfterFailure(options.crash));
     assertions_hold(&mut crashed);
     let seen = observed(&mut crashed);
-    let pairs = suspicious(&mut crashed, &seen);
+    let pairs = suspicious(&mut crashed, &seen, options.alike);
     let mut plain = crashed.without_inputs();
     let mut crashes = open(&crashed.formula, &crashed.ordering, &options.search);
 
@@ -56,7 +56,7 @@ pub fn robust(program: &ProofProgram, options: &ProofOptions) -> Answered {
             )),
             Answer::Satisfiable => {
                 states += 1;
-                let state = ObserverState::of(&crashed, crashes.as_ref(), &seen);
+                let state = ObserverState::of(&crashed, crashes.as_ref(), &seen, options.alike);
                 match observer.solve(&state.as_shown(&shown, &shown_bits)) {
                     Answer::Unsatisfiable => {
                         let mut witness = Refutation::new(&crashed, crashes.as_ref(), Vec::new());
@@ -163,8 +163,9 @@ fn observed(encoding: &mut Encoding) -> Vec<SeenState> {
     seen
 }
 
-/// Demands a lost store that is ordered before a kept one; for each store, what says that it was lost or kept.
-fn suspicious(encoding: &mut Encoding, seen: &[SeenState]) -> Pairs {
+/// Demands a lost store that is ordered before a kept one; for each store, what says that it was lost or kept. By values, one that
+/// stored what is there all the same is not missed: if there are only such, all up to the kept ones is what an instant showed.
+fn suspicious(encoding: &mut Encoding, seen: &[SeenState], alike: SameState) -> Pairs {
     let program = encoding.program;
     let mut pairs = Pairs::default();
     let mut kept_after = Vec::new();
@@ -178,7 +179,14 @@ fn suspicious(encoding: &mut Encoding, seen: &[SeenState]) -> Pairs {
             let (wrote, survived) = (encoding.wrote(write), encoding.survived(write));
             let survived = survived.unwrap_or(Lit::FALSE);
             let here = encoding.formula.and(place.read, wrote);
-            let lost = encoding.formula.and(here, !survived);
+            let mut lost = encoding.formula.and(here, !survived);
+            if let (SameState::Values, Some(value)) = (alike, program.event(write).written()) {
+                let stored = encoding.bits(value);
+                let bits = stored.iter().zip(&place.bits);
+                let apart: Vec<Lit> = bits.map(|(&a, &b)| encoding.formula.xor(a, b)).collect();
+                let differs = encoding.formula.any(&apart);
+                lost = encoding.formula.and(lost, differs);
+            }
             reasons[encoding.node(write) as usize].push(lost);
             pairs.lost.push((write, lost));
             let source = source_literal(encoding, place.loc, Some(write));
@@ -260,6 +268,7 @@ fn source_literal(encoding: &Encoding, loc: LocId, source: Option<ProofEventId>)
 /// What a failure left of the locations that were read; `None` for one that was not.
 struct ObserverState {
     read: Vec<Option<Content>>,
+    alike: SameState,
 }
 
 struct Content {
@@ -269,7 +278,12 @@ struct Content {
 }
 
 impl ObserverState {
-    fn of(encoding: &Encoding, solver: &dyn Backend, seen: &[SeenState]) -> ObserverState {
+    fn of(
+        encoding: &Encoding,
+        solver: &dyn Backend,
+        seen: &[SeenState],
+        alike: SameState,
+    ) -> ObserverState {
         let read = seen.iter().map(|place| {
             if !solver.holds(place.read) {
                 return None;
@@ -287,6 +301,7 @@ impl ObserverState {
         });
         ObserverState {
             read: read.collect(),
+            alike,
         }
     }
 
@@ -295,7 +310,9 @@ impl ObserverState {
         let mut all = Vec::new();
         for (read, bits) in self.read.iter().zip(bits) {
             if let Some(Content { loc, source, value }) = read {
-                all.push(source_literal(shown, *loc, *source));
+                if self.alike == SameState::Stores {
+                    all.push(source_literal(shown, *loc, *source));
+                }
                 all.extend(signed_bits(bits, value));
             }
         }
@@ -310,7 +327,9 @@ impl ObserverState {
             match read {
                 None => clause.push(place.read),
                 Some(Content { loc, source, value }) => {
-                    clause.push(!source_literal(encoding, *loc, *source));
+                    if self.alike == SameState::Stores {
+                        clause.push(!source_literal(encoding, *loc, *source));
+                    }
                     clause.extend(signed_bits(&place.bits, value).map(|bit| !bit));
                 }
             }

@@ -67,6 +67,9 @@ pub(crate) fn write_back(kind: RecordKind, address: usize, origin: Origin) -> bo
         return false;
     }
     turns::lasts(threads().current.get());
+    if threads().buffered.get() {
+        store_buffer::make_room_behind(origin);
+    }
     writes_back(address, origin);
     threads().buffered.get() && store_buffer::write_back(kind, address, origin)
 }

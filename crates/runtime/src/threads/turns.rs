@@ -33,6 +33,8 @@ const HEADS: usize = 8;
 const READS: usize = 256;
 const CHANGES: usize = 64;
 const HELD: usize = 16;
+/// Of a head, instead of what lasts: whoever comes there has made no turn.
+const FORGOTTEN: u64 = u64::MAX;
 
 #[derive(Clone, Copy)]
 #[repr(C)]
@@ -131,6 +133,9 @@ struct Turns {
     heads: [Cell<Head>; HEADS],
     /// Where each of them is, and when the thread was there.
     places: [Cell<(Origin, u64)>; HEADS],
+    /// The how many-th arrival at any head that was.
+    arrived: [Cell<u64>; HEADS],
+    arrivals: Cell<u64>,
     count: Cell<usize>,
     next: Cell<usize>,
     activations: Cell<u64>,
@@ -194,6 +199,7 @@ pub(super) fn begin(before: usize) {
         turns.balance.set(0);
         turns.lasting.set(0);
         turns.own.set(0);
+        turns.arrivals.set(0);
         turns.fresh.set(false);
         turns.published.set(false);
         turns.waits.set(Waits::No);
@@ -273,7 +279,7 @@ impl Turns {
                 self.heads[0].set(Head {
                     reads: 0,
                     changes: 0,
-                    lasting: u64::MAX,
+                    lasting: FORGOTTEN,
                     ..newest
                 });
             }
@@ -675,6 +681,8 @@ unsafe extern "C" fn __lf_turn(site: *const Site, number: u64, room: *mut u64, l
     };
     let known = turns.heads().iter().find(same);
     let arrives = |at: usize| {
+        turns.arrivals.set(turns.arrivals.get() + 1);
+        turns.arrived[at].set(turns.arrivals.get());
         if leftovers::is_on() {
             turns.places[at].set((origin, leftovers::arrives(me)));
         }
@@ -720,18 +728,19 @@ unsafe extern "C" fn __lf_turn(site: *const Site, number: u64, room: *mut u64, l
         Leaves::Leftovers => leftovers::overlooks(origin),
         Leaves::Changes => false,
     };
-    if let Some(at) = turns
+    let position = turns
         .heads()
         .iter()
-        .position(|head| core::ptr::eq(head, known))
-    {
+        .position(|head| core::ptr::eq(head, known));
+    let before = position.map_or(u64::MAX, |at| turns.arrived[at].get());
+    if let Some(at) = position {
         arrives(at);
     }
     // Whoever follows another one's schedule needs the thread to go on as it says.
     let happened = threads().turns_happen.get() && was.begun && was.before.stays;
     if !in_vain || happened && !turns.last.get() {
         known.set(now);
-        turns.last.set(false);
+        turns.last.set(turns.last.get() && was.lasting == FORGOTTEN);
         return turns.tidy();
     }
     section::breaks();
@@ -766,6 +775,7 @@ unsafe extern "C" fn __lf_turn(site: *const Site, number: u64, room: *mut u64, l
     // Of what it read and undid in that turn its other loops know nothing.
     turns.read_count.set(was.reads);
     turns.change_count.set(was.changes);
+    turns.forget_since(before);
     known.set(Head {
         reads: was.reads,
         changes: was.changes,

@@ -14,7 +14,7 @@ use landfall_explore::subject::Read;
 use landfall_finding::{Finding, Kind, Place, Severity};
 use landfall_model::image::Image;
 use landfall_model::line::Addr;
-use landfall_native::{Execution, Outcome, RecordKind, SubjectError, volatile};
+use landfall_native::{Execution, Outcome, RecordKind, SubjectError, goes_with_the_run, volatile};
 use std::collections::HashMap;
 
 /// Words that are tried: whoever has more of one kind has read enough.
@@ -86,7 +86,10 @@ impl Doubts {
                     relied
                 }
             };
-            found |= tried;
+            // Code and variables lie at the same addresses in every run of ours: what fails with a store lost fails for that.
+            let elsewhere = doubt == Doubt::OfAnotherRun && !goes_with_the_run(read.value);
+            let lost = failures.iter().any(|failure| !failure.old.is_empty());
+            found |= tried && !(elsewhere && lost);
         }
         Ok(found)
     }

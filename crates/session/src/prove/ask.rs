@@ -20,8 +20,10 @@ pub struct PropertyAnswer {
     pub sizes: Sizes,
     /// How long it took.
     pub took: Duration,
-    /// Of a proof: where loops were cut, and some execution would have gone on.
+    /// Of a proof: where loops were cut, and some execution would have gone on. It holds up to there and no further.
     pub limits: Vec<String>,
+    /// Rounds of loops that were looked at.
+    pub unroll: u32,
     /// Of a refutation: the file that replays it, or why there is none.
     pub native: Option<Result<PathBuf, String>>,
 }
@@ -48,6 +50,7 @@ pub(crate) fn answers(source: &ProofSource, args: &ProveOptions, tell: &dyn Fn(S
     let mut all = Answers::default();
     let mut before = Answers::default();
     for unroll in bounds(source, args) {
+        let proved = std::mem::take(&mut all.answers);
         if source.has_loops() {
             tell(Said::Progress(Progress::Loops { rounds: unroll }));
         }
@@ -56,16 +59,16 @@ pub(crate) fn answers(source: &ProofSource, args: &ProveOptions, tell: &dyn Fn(S
             Ok(program) => program,
             Err(refusal) => {
                 all.refusal = Some(refusal);
+                all.answers = proved;
                 break;
             }
         };
         let translating = start.elapsed();
         let start = Instant::now();
-        let settled: Vec<PropertyAnswer> = std::mem::take(&mut all.answers)
-            .into_iter()
-            .filter(|answer| !may_change(answer))
-            .collect();
-        all.answers = ask(&program, args, &options, settled, &mut |answer| {
+        let settled = proved.iter().filter(|answer| !may_change(answer));
+        let settled = settled.cloned().collect();
+        let with = (args, &options, unroll);
+        all.answers = ask(&program, with, settled, &mut |answer| {
             // What holds so far may not hold further on; what does not hold never will.
             if matches!(answer.verdict, ProofVerdict::Refuted(_)) {
                 before.answers.retain(|a| a.property != answer.property);
@@ -74,9 +77,21 @@ pub(crate) fn answers(source: &ProofSource, args: &ProveOptions, tell: &dyn Fn(S
             }
         });
         let searching = start.elapsed();
+        // What was proved with fewer rounds stays so where more are not decided.
+        let mut too_far = false;
+        for answer in &mut all.answers {
+            let fewer = proved.iter().find(|a| a.property == answer.property);
+            if let (ProofVerdict::Unknown(_), Some(fewer)) = (&answer.verdict, fewer)
+                && may_change(fewer)
+            {
+                answer.clone_from(fewer);
+                too_far = true;
+            }
+        }
         let start = Instant::now();
         let mut limits = Vec::new();
-        if all.answers.iter().any(may_change) {
+        let here = |answer: &PropertyAnswer| may_change(answer) && answer.unroll == unroll;
+        if all.answers.iter().any(here) {
             let bounds = prove::bounds(&program, &options);
             limits = [bounds.exceeded, bounds.undecided].concat();
         }
@@ -87,13 +102,13 @@ pub(crate) fn answers(source: &ProofSource, args: &ProveOptions, tell: &dyn Fn(S
             searching,
             bounding: start.elapsed(),
         });
-        for answer in all.answers.iter_mut().filter(|a| may_change(a)) {
+        for answer in all.answers.iter_mut().filter(|a| here(a)) {
             answer.limits.clone_from(&limits);
         }
         before = all.clone();
         tell(Said::Known(before.clone()));
         let late = options.search.until.is_some_and(|u| Instant::now() >= u);
-        if limits.is_empty() || late || !all.answers.iter().any(may_change) {
+        if limits.is_empty() || late || too_far || !all.answers.iter().any(may_change) {
             break;
         }
     }
@@ -122,6 +137,7 @@ fn bounds(source: &ProofSource, args: &ProveOptions) -> Vec<u32> {
 fn options(args: &ProveOptions) -> ProofOptions {
     ProofOptions {
         crash: args.crash,
+        alike: args.alike,
         search: SearchOptions {
             solver: args.solver,
             max_conflicts: args.conflicts,
@@ -135,8 +151,7 @@ fn options(args: &ProveOptions) -> ProofOptions {
 /// What is settled is not asked again.
 fn ask(
     program: &ProofProgram,
-    args: &ProveOptions,
-    options: &ProofOptions,
+    (args, options, unroll): (&ProveOptions, &ProofOptions, u32),
     mut settled: Vec<PropertyAnswer>,
     heard: &mut dyn FnMut(&PropertyAnswer),
 ) -> Vec<PropertyAnswer> {
@@ -152,6 +167,7 @@ fn ask(
             sizes: answered.sizes,
             took: start.elapsed(),
             limits: Vec::new(),
+            unroll,
             native: None,
         };
         heard(&answer);
@@ -178,6 +194,7 @@ pub(crate) fn give_up(args: &ProveOptions, mut known: Answers) -> Answers {
         sizes: Sizes::default(),
         took: args.time.unwrap_or_default(),
         limits: Vec::new(),
+        unroll: 0,
         native: None,
     };
     let mut answers = Vec::new();

@@ -90,8 +90,10 @@ impl Guide<'_, '_> {
             keep: 0,
             sleep: &[],
             order: self.order,
-            limit: usize::MAX,
+            // What follows is asked for one by one: threads that spin would go on for long.
+            limit: self.schedule.len() + 1,
         };
+        self.trace.restart(0);
         self.native.run(&job, &mut self.trace)?;
         let next = self.trace.enabled.get(self.schedule.len());
         self.enabled = next.cloned().unwrap_or_default();

@@ -12,7 +12,7 @@ use crate::observer::{Observer, Progress};
 use landfall_native::compiler::Language;
 use landfall_prove::c::Refusal;
 use landfall_prove::encode::CrashEncoding;
-use landfall_prove::prove::ProofVerdict;
+use landfall_prove::prove::{ProofVerdict, SameState};
 use landfall_prove::solver::Solver;
 use landfall_prove::witness::Refutation;
 use source::ProofSource;
@@ -35,6 +35,12 @@ pub struct ProveOptions {
     pub unroll: u32,
     /// How a power failure is put into the formula; all give the same answer.
     pub crash: CrashEncoding,
+    /// Of robustness: when what a power failure left is what some execution showed.
+    pub alike: SameState,
+    /// Waits for a condition that may end for no reason in one execution.
+    pub spurious: u32,
+    /// Arguments of the program.
+    pub arguments: Vec<OsString>,
     /// Who searches.
     pub solver: Solver,
     /// Gives up on a question after this many conflicts.
@@ -53,6 +59,9 @@ impl Default for ProveOptions {
             sv_comp: false,
             unroll: 8,
             crash: CrashEncoding::FullAtFlushes,
+            alike: SameState::Values,
+            spurious: 1,
+            arguments: Vec::new(),
             solver: Solver::Cadical,
             conflicts: None,
             time: None,
@@ -156,6 +165,17 @@ pub(crate) enum Said {
 }
 
 impl PropertyAnswer {
+    /// It holds as far as loops were followed, and some execution goes further: that is no proof.
+    pub fn is_bounded(&self) -> bool {
+        let holds = match self.verdict {
+            ProofVerdict::Proved => true,
+            // What is asserted may lie further on.
+            ProofVerdict::Nothing => self.property == "invariant",
+            _ => false,
+        };
+        holds && !self.limits.is_empty()
+    }
+
     /// The execution that refutes, if one does.
     pub fn refutation(&self) -> Option<&Refutation> {
         match &self.verdict {

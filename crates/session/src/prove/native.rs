@@ -10,7 +10,7 @@ use landfall_finding::{Finding, Kind, RecordedMemory, RecordedOutcome, Severity,
 use landfall_model::log::{Cut, Version};
 use landfall_model::order::Platform;
 use landfall_native::compiler::{self, Language};
-use landfall_native::{Job, Model, NativeThreads, Outcome, Program, Server};
+use landfall_native::{HeapChecks, Job, Model, NativeThreads, Outcome, Program, Server};
 use landfall_prove::witness::{Fate, Refutation};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -44,8 +44,15 @@ pub(crate) fn replayable(
     }
     crate::results::list(out, "program")?;
     std::fs::rename(&beside, &path)?;
+    let mut program = Program::new(path);
+    program.arguments.clone_from(&args.arguments);
+    // With threads the heap is looked at, as `check` does.
+    let threaded = refutation.threads.len() > 1;
+    if threaded {
+        program.heap = HeapChecks::On;
+    }
     let programs = Programs {
-        program: Program::new(path),
+        program,
         recover: None,
         platform: Platform::Adr,
         tear: false,
@@ -53,7 +60,7 @@ pub(crate) fn replayable(
         recovery: None,
     };
     let mut replayer = Replayer::open(&programs)?;
-    if refutation.threads.len() > 1 {
+    if threaded {
         match scheduled(&programs, refutation) {
             Ok(job) => replayer.set_job(job),
             Err(error) => return Ok(Err(format!("its schedule cannot be followed: {error}"))),
@@ -85,7 +92,7 @@ pub(crate) fn replayable(
             heap: false,
             heap_offset: 0,
             fresh: None,
-            heap_checks: false,
+            heap_checks: threaded,
             tear: false,
             at_first: digest(replayer.base()),
         },

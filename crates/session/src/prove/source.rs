@@ -11,13 +11,23 @@ use landfall_prove::litmus;
 use landfall_prove::program::ProofProgram;
 use std::cell::RefCell;
 use std::collections::HashMap;
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
 pub(crate) enum ProofSource {
     Litmus(Box<ProofProgram>),
-    /// A program, and whether it is one of SV-COMP.
-    Module(Box<Module>, Language, bool),
+    Module(Box<ProofModule>),
+}
+
+/// A program as it was compiled, and what it is told.
+pub(crate) struct ProofModule {
+    module: Module,
+    language: Language,
+    /// Is it one of SV-COMP?
+    sv_comp: bool,
+    spurious: u32,
+    arguments: Vec<Vec<u8>>,
 }
 
 fn failure(kind: ErrorKind, files: &[PathBuf], why: impl std::fmt::Display) -> Error {
@@ -62,11 +72,14 @@ pub(crate) fn read(files: &[PathBuf], options: &ProveOptions) -> Result<ProofSou
         let why = format!("the compiler's output: {error}");
         failure(ErrorKind::Internal, files, why)
     })?;
-    Ok(ProofSource::Module(
-        Box::new(module),
+    let arguments = options.arguments.iter();
+    Ok(ProofSource::Module(Box::new(ProofModule {
+        module,
         language,
-        options.sv_comp,
-    ))
+        sv_comp: options.sv_comp,
+        spurious: options.spurious,
+        arguments: arguments.map(|a| a.as_bytes().to_vec()).collect(),
+    })))
 }
 
 /// The program as the compiler's intermediate language.
@@ -107,7 +120,7 @@ impl ProofSource {
     pub(crate) fn language(&self) -> Option<Language> {
         match self {
             ProofSource::Litmus(_) => None,
-            ProofSource::Module(_, language, _) => Some(*language),
+            ProofSource::Module(program) => Some(program.language),
         }
     }
 
@@ -115,15 +128,17 @@ impl ProofSource {
     pub(crate) fn program(&self, unroll: u32) -> Result<ProofProgram, Refusal> {
         match self {
             ProofSource::Litmus(program) => Ok((**program).clone()),
-            ProofSource::Module(module, _, sv_comp) => {
+            ProofSource::Module(program) => {
                 let files = RefCell::new(HashMap::new());
                 let lines = |place: &Place| line(&files, place);
                 let bounds = c::Bounds {
                     unroll,
-                    sv_comp: *sv_comp,
+                    sv_comp: program.sv_comp,
+                    spurious: program.spurious,
+                    arguments: program.arguments.clone(),
                     ..c::Bounds::default()
                 };
-                c::translate(module, &bounds, &lines)
+                c::translate(&program.module, &bounds, &lines)
             }
         }
     }

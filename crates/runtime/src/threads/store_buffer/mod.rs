@@ -76,6 +76,8 @@ struct Buffer {
     /// Stores, flushes and fences since the thread last waited for its stores, whether they waited here or went past: how many had to wait
     /// is a question of the schedule, when there are too many is none.
     unfenced: Cell<usize>,
+    /// Write-backs since then, whether they waited for an entry or not.
+    written_back: Cell<usize>,
 }
 
 /// A `clwb` or `clflushopt` that waits for an entry: the last store to its line, or the last fence.
@@ -123,6 +125,7 @@ pub(super) fn begin(before: usize) {
         buffer.streaming.set(0);
         buffer.streamed.set(0);
         buffer.unfenced.set(0);
+        buffer.written_back.set(0);
     }
 }
 
@@ -175,20 +178,35 @@ pub(super) fn is_unfenced(thread: usize) -> bool {
 pub(super) fn fenced(thread: usize) {
     of(thread).streamed.set(0);
     of(thread).unfenced.set(0);
+    of(thread).written_back.set(0);
 }
 
 /// The running thread is about to store, perhaps into its buffer. No processor has room for that many stores; which one is too many does
 /// not depend on the schedule.
 pub(super) fn make_room(origin: Origin) {
     let buffer = of(threads().current.get());
-    if buffer.unfenced.get() == ROOM - 1 {
+    one_more(&buffer.unfenced, origin);
+}
+
+/// The running thread is about to write a line back, perhaps behind an entry.
+pub(super) fn make_room_behind(origin: Origin) {
+    let buffer = of(threads().current.get());
+    // With nothing stored since, there is nothing to be behind.
+    if buffer.unfenced.get() != 0 {
+        one_more(&buffer.written_back, origin);
+    }
+}
+
+/// Counts what is done since the last fence; where that is too much, the buffer is waited for.
+fn one_more(since_fence: &Cell<usize>, origin: Origin) {
+    if since_fence.get() == ROOM - 1 {
         super::steps::point(Step {
             kind: step::FENCE,
             object: 0,
             origin,
         });
     }
-    buffer.unfenced.set(buffer.unfenced.get() + 1);
+    since_fence.set(since_fence.get() + 1);
 }
 
 pub(super) fn is_empty(thread: usize) -> bool {

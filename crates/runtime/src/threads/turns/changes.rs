@@ -1,7 +1,7 @@
 //! What a thread has changed since it was at the head of a loop, and what of that is left.
 
 use super::super::{leftovers, visible};
-use super::{Change, Head, Turns, of, overlap};
+use super::{Change, FORGOTTEN, Head, Turns, of, overlap};
 use crate::memory::bytes;
 use crate::run::trace::Origin;
 use core::cell::Cell;
@@ -21,6 +21,21 @@ impl Turns {
     pub(super) fn undone(&self, from: usize, left: Range<usize>) -> bool {
         let changes = self.changes(from);
         (0..changes.len()).all(|at| is_undone(changes, at, &left))
+    }
+
+    /// A turn did not happen, so the thread was not at the heads inside of it: to come there is no turn.
+    pub(super) fn forget_since(&self, arrival: u64) {
+        for (head, arrived) in self.heads().iter().zip(&self.arrived) {
+            if arrived.get() > arrival {
+                let was = head.get();
+                head.set(Head {
+                    reads: was.reads.min(self.read_count.get()),
+                    changes: was.changes.min(self.change_count.get()),
+                    lasting: FORGOTTEN,
+                    ..was
+                });
+            }
+        }
     }
 
     /// What a turn leaves, in which the thread did only what could be undone.
