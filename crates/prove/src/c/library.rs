@@ -95,6 +95,9 @@ impl<'m> CMachine<'m> {
         let known = WITHOUT_EFFECT.contains(&name)
             || WITHOUT_EFFECT_PREFIX.iter().any(|p| name.starts_with(p));
         if known {
+            if !name.starts_with("llvm.") {
+                self.assumes(&format!("`{name}` does nothing that matters"));
+            }
             return Ok(match returns {
                 Type::Void => None,
                 of => {
@@ -106,6 +109,16 @@ impl<'m> CMachine<'m> {
         self.refuse(format!(
             "`{name}` is called, which is not among the sources and not modelled"
         ))
+    }
+
+    pub(super) fn assumes(&mut self, what: &str) {
+        if !self.program.assumptions.contains(what) {
+            self.program.assumptions.insert(what.to_owned());
+        }
+    }
+
+    fn assumes_of_the_heap(&mut self) {
+        self.assumes("`malloc` does not fail, and gives no block out twice");
     }
 
     /// The process ends: a code other than 0 says that something failed.
@@ -223,6 +236,7 @@ impl<'m> CMachine<'m> {
                 self.flush(state, p, 1, kind)?;
             }
             "lf_alloc" => {
+                self.assumes("what `lf_alloc` keeps for itself is not read by the recovery");
                 let size = self.length(values, 0, "the size of an allocation")?;
                 let at = self
                     .knowledge
@@ -293,6 +307,7 @@ impl<'m> CMachine<'m> {
                 return Err(Stop::Ended);
             }
             "malloc" | "_Znwm" | "_Znam" | "valloc" => {
+                self.assumes_of_the_heap();
                 let size = self.length(values, 0, "the size of an allocation")?;
                 let at = self
                     .knowledge
@@ -300,6 +315,7 @@ impl<'m> CMachine<'m> {
                 return self.gives(64, at);
             }
             "aligned_alloc" | "memalign" => {
+                self.assumes_of_the_heap();
                 let align = self.length(values, 0, "an alignment")?;
                 let size = self.length(values, 1, "the size of an allocation")?;
                 let at = self
@@ -308,6 +324,7 @@ impl<'m> CMachine<'m> {
                 return self.gives(64, at);
             }
             "calloc" => {
+                self.assumes_of_the_heap();
                 let count = self.length(values, 0, "the size of an allocation")?;
                 let size = self.length(values, 1, "the size of an allocation")?;
                 let size = count.saturating_mul(size);

@@ -184,6 +184,13 @@ impl<'m> CMachine<'m> {
             memory: Rc::default(),
         };
         self.make_globals(context)?;
+        self.assumes("the program is what clang makes of it without optimisation (-O0)");
+        if self.bounds.sv_comp {
+            self.assumes("stores reach memory at once (--sv-comp)");
+        }
+        if self.phase == CPhase::After {
+            self.assumes("the power fails once at most");
+        }
         let arguments = self.command_line();
         let arguments = arguments.into_iter().take(main.parameters.len()).collect();
         let mut state = state;
