@@ -14,7 +14,7 @@ use crate::run::shared::control;
 use crate::run::trace::Origin;
 use crate::state::{run, watching};
 use crate::syscalls::dispatch::{self, Call};
-use crate::threads;
+use crate::threads::{self, channel_calls};
 use core::arch::global_asm;
 use landfall_vocab::builtin::Builtin;
 use libc::*;
@@ -28,7 +28,9 @@ pub(crate) fn is_for(call: &Call) -> bool {
     threads::on()
         && watching()
         && on_own_stack
-        && (may_signal(call) || control().pm_dir_len != 0 && concerns_files(call))
+        && (may_signal(call)
+            || concerns_channels(call)
+            || control().pm_dir_len != 0 && concerns_files(call))
 }
 
 /// Could a handler of the program's run in it? What that does is done in steps, like all the rest.
@@ -37,6 +39,25 @@ fn may_signal(call: &Call) -> bool {
         SYS_kill | SYS_tkill | SYS_tgkill | SYS_rt_sigqueueinfo => true,
         SYS_rt_sigaction | SYS_rt_sigprocmask => threads::signals::are_expected(),
         SYS_nanosleep | SYS_clock_nanosleep | SYS_pause => run().alarm.get() != 0,
+        _ => false,
+    }
+}
+
+/// Does it make channels, is it on one, or does it wait for some?
+fn concerns_channels(call: &Call) -> bool {
+    let [a, b, c, ..] = call.arguments;
+    let is_one = |fd: usize| matches!(descriptors::kind(fd), Kind::Channel(_));
+    match call.number {
+        SYS_pipe | SYS_pipe2 | SYS_socketpair | SYS_eventfd | SYS_eventfd2 | SYS_epoll_create
+        | SYS_epoll_create1 | SYS_socket | SYS_poll | SYS_ppoll | SYS_select | SYS_pselect6
+        | SYS_close_range => true,
+        SYS_epoll_wait | SYS_epoll_pwait | SYS_epoll_pwait2 | SYS_epoll_ctl | SYS_bind
+        | SYS_listen | SYS_accept | SYS_accept4 | SYS_connect | SYS_shutdown | SYS_sendto
+        | SYS_recvfrom | SYS_sendmsg | SYS_recvmsg | SYS_getsockname | SYS_getpeername
+        | SYS_setsockopt | SYS_getsockopt | SYS_read | SYS_write | SYS_readv | SYS_writev
+        | SYS_close | SYS_dup | SYS_fcntl | SYS_ioctl | SYS_fstat => is_one(a),
+        SYS_dup2 | SYS_dup3 | SYS_sendfile => is_one(a) || is_one(b),
+        SYS_copy_file_range => is_one(a) || is_one(c),
         _ => false,
     }
 }
@@ -197,6 +218,14 @@ unsafe extern "C" fn perform(context: *mut ucontext_t) {
             threads::signals::look(origin);
             return;
         }
+        if concerns_channels(&call) {
+            channel_calls::enter(caller);
+            let result = dispatch::perform(&call, true);
+            (*context).uc_mcontext.gregs[REG_RAX as usize] = result as i64;
+            channel_calls::leave(caller);
+            run().call.set(dispatch::Current::NONE);
+            return;
+        }
         if is_locked(call.number) {
             threads::lock_pool(changes(call.number), caller);
         } else {
@@ -214,5 +243,12 @@ unsafe extern "C" fn perform(context: *mut ucontext_t) {
 /// The call failed in the middle; its result is known.
 unsafe extern "C" fn end(context: *mut ucontext_t) {
     // SAFETY: the context is the kernel's record of the program at this call.
-    unsafe { threads::unlock_pool(dispatch::caller_in(context)) };
+    unsafe {
+        let caller = dispatch::caller_in(context);
+        // Its number is where its result is now.
+        match channel_calls::is_inside() {
+            true => channel_calls::leave(caller),
+            false => threads::unlock_pool(caller),
+        }
+    };
 }

@@ -6,6 +6,7 @@
 mod barrier;
 mod block;
 mod c11;
+pub(crate) mod channel_calls;
 mod cleanup;
 mod clone;
 mod condition;
@@ -308,6 +309,7 @@ fn is_own(end: End) -> bool {
             | End::Assumed
             | End::Reached
             | End::SignalUnsafe
+            | End::Client
     )
 }
 

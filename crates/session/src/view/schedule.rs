@@ -272,9 +272,15 @@ impl<'a> ScheduleNames<'a> {
             }
             return crate::names::address(offset);
         }
+        if landfall_native::is_channel(address) {
+            return "a pipe or socket".to_owned();
+        }
         match self.names.variable(address) {
             Some(name) if name.ends_with("threads::HEAP_LOCK") => "the persistent heap".to_owned(),
             Some(name) if name.ends_with("threads::POOL_LOCK") => "the pool files".to_owned(),
+            Some(name) if name.contains("channel_calls::CHANNEL_") => {
+                "pipes and sockets".to_owned()
+            }
             Some(name) if name.ends_with("text::NEXT_TOKEN") => "strtok's own variable".to_owned(),
             Some(name) => self.apart(name, address),
             None => {

@@ -202,6 +202,8 @@ fn step(line: &ScriptLine<'static>, may_act: bool) -> Went {
                 }
             }
         }
+        // Among threads time is nobody's.
+        ClientOp::Sleep if crate::threads::on() => {}
         ClientOp::Sleep => {
             let client = client();
             if client.since.get() == 0 {
@@ -373,6 +375,11 @@ pub(crate) fn server_ends() {
 }
 
 fn arrives(signal: i32) {
+    if crate::threads::others_alive() {
+        dispatch::refuse(&[
+            b"the client sends a signal to a program with several threads: that is not tried",
+        ]);
+    }
     let context = dispatch::context();
     if signals::is_handled(signal as usize) || signals::is_ignored(signal as usize) {
         // SAFETY: the context is the kernel's record of the program at this call.
