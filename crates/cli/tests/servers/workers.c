@@ -1,6 +1,7 @@
 // flags --recover-schedules --checks crash
 // exit 0
 // says clean: every
+// says assumed: the client acts when a thread of the server waits
 /* client
 connect unix:/tmp/counter
 send "+"
