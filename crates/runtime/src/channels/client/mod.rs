@@ -122,9 +122,8 @@ fn advance(may_act: bool) -> Acted {
     }
     begin();
     let mut acted = Acted::Nothing;
-    // Not moved: a call of `memcpy` may be one of the program's.
-    while let Some(line) = &next() {
-        match step(line, may_act) {
+    while let Some(line) = next() {
+        match step(&line, may_act) {
             Went::To(next) => {
                 if line.op.is_action() {
                     acted = Acted::Something;
