@@ -221,6 +221,9 @@ void __lf_clflushopt(const void *p, const struct lf_site *site) { print("clflush
 void __lf_clwb(const void *p, const struct lf_site *site) { print("clwb %s %s\n", place(p), at(site)); }
 void __lf_step_begins(const struct lf_site *site) { (void)site; }
 void __lf_step_ends(void) {}
+// Of sources in assembly, which keep all registers.
+void __lf_assembly_entered(void) {}
+void __lf_assembly_head(void) {}
 void __lf_opaque(const struct lf_site *site) { (void)site; }
 void __lf_asm(const struct lf_site *site) { print("asm %s\n", at(site)); }
 
