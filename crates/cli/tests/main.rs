@@ -24,6 +24,7 @@ mod pmdk;
 mod pool_states;
 mod prove;
 mod prove_lifetimes;
+mod prove_mutations;
 mod prove_random;
 mod replay;
 mod report;

@@ -598,11 +598,10 @@ impl Cause {
     /// Is it a failure of this execution, be it the first or not?
     fn is_among(&self, trace: &Trace) -> bool {
         // Where a thread failed is where its last step was, if nothing else is known; another order may have a later one.
-        let Cause::Failed { thread, code, .. } = self else {
+        let Cause::Failed { code, .. } = self else {
             return false;
         };
-        let mut failures = trace.failures.iter();
-        failures.any(|f| (f.thread, f.code) == (*thread, *code))
+        trace.failures.iter().any(|f| f.code == *code)
     }
 
     /// Does this execution show it, before anything else?
