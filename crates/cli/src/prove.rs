@@ -85,6 +85,10 @@ pub(crate) struct ProveArgs {
     #[arg(long, value_enum, default_value_t = AlikeArg::Values)]
     alike: AlikeArg,
 
+    /// Waits for a condition that may end for no reason in one execution
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(0..=100))]
+    spurious: u32,
+
     /// Arguments of the program
     #[arg(last = true, value_name = "ARGS")]
     arguments: Vec<std::ffi::OsString>,
@@ -158,6 +162,7 @@ impl ProveArgs {
                 AlikeArg::Values => SameState::Values,
                 AlikeArg::Stores => SameState::Stores,
             },
+            spurious: self.spurious,
             arguments: self.arguments.clone(),
             solver: match self.solver {
                 SolverArg::Cadical => Solver::Cadical,

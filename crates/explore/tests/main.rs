@@ -13,6 +13,7 @@ mod schedule_bounded;
 mod schedule_checkers;
 mod schedule_classics;
 mod schedule_conditions;
+mod schedule_durable;
 mod schedule_estimate;
 mod schedule_failures;
 mod schedule_judged;

@@ -234,6 +234,13 @@ impl Server {
         }
     }
 
+    /// Forgets where runs asked for values: others that ask for all of that again are still to come.
+    pub fn forget_inputs(&mut self) {
+        let control = self.shared.control();
+        control.inputs.store(0, Relaxed);
+        control.more_inputs.store(0, Relaxed);
+    }
+
     /// Why runs of this server that could have happened in place happened in forks, if some did.
     pub fn fallback(&self) -> Option<String> {
         let said = self.program.isolation != Isolation::Fork

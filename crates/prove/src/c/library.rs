@@ -108,6 +108,19 @@ impl<'m> CMachine<'m> {
         ))
     }
 
+    /// The process ends: a code other than 0 says that something failed.
+    pub(super) fn leaves_with(&mut self, state: &CState, code: Term) -> Go<()> {
+        if self.bounds.sv_comp {
+            return Ok(());
+        }
+        let zero = self
+            .program
+            .terms
+            .constant(self.program.terms.width(code), 0);
+        let holds = self.program.terms.eq(code, zero);
+        self.check(state, holds, "exit with a code that is not 0")
+    }
+
     /// Locals of functions that returned.
     fn forget(&mut self, state: &mut CState, objects: &[u64]) {
         if objects.is_empty() {
@@ -275,15 +288,7 @@ impl<'m> CMachine<'m> {
             }
             "exit" | "_exit" | "_Exit" | "quick_exit" => {
                 let code = self.number(values, 0)?;
-                let zero = self
-                    .program
-                    .terms
-                    .constant(self.program.terms.width(code), 0);
-                let holds = self.program.terms.eq(code, zero);
-                // After a failure a code other than 0 says that recovery failed.
-                if self.phase == CPhase::After {
-                    self.check(state, holds, "exit with a code that is not 0")?;
-                }
+                self.leaves_with(state, code)?;
                 self.exits.push(state.condition);
                 return Err(Stop::Ended);
             }

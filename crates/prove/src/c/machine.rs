@@ -70,6 +70,8 @@ pub(super) struct CMachine<'m> {
     pub(super) parents: FxHashMap<usize, usize>,
     pub(super) followed: Vec<Followed>,
     pub(super) waiting: Vec<Waiting>,
+    /// When waits for conditions end for no reason.
+    pub(super) woken: Vec<Term>,
     /// Locks that were initialised, and when.
     pub(super) renewed: Vec<(u64, Term)>,
     /// Where the whole process ends in the middle.
@@ -132,6 +134,7 @@ impl<'m> CMachine<'m> {
             parents: FxHashMap::default(),
             followed: Vec::new(),
             waiting: Vec::new(),
+            woken: Vec::new(),
             renewed: Vec::new(),
             exits: Vec::new(),
             asked: false,
@@ -193,6 +196,9 @@ impl<'m> CMachine<'m> {
             }
         }
         let returned = self.run(main, arguments, state, context)?;
+        if let Some((state, Some(CValue::Int(code)))) = &returned {
+            self.leaves_with(state, *code)?;
+        }
         if self.phase == CPhase::Before {
             let mut gone = self.program.terms.truth(false);
             gone = returned.map_or(gone, |(state, _)| state.condition);

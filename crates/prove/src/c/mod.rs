@@ -50,6 +50,8 @@ pub struct Bounds {
     pub events: usize,
     /// As in SV-COMP: stores reach memory at once, `reach_error` is not to be called, `abort` is an assumption, and exit codes mean nothing.
     pub sv_comp: bool,
+    /// How many waits for a condition may end for no reason in one execution.
+    pub spurious: u32,
     /// What the program is called with, besides its name.
     pub arguments: Vec<Vec<u8>>,
 }
@@ -60,6 +62,7 @@ impl Default for Bounds {
             unroll: 4,
             events: 20_000,
             sv_comp: false,
+            spurious: 1,
             arguments: Vec::new(),
         }
     }

@@ -1,7 +1,7 @@
 //! Mutexes, reader-writer locks, semaphores and conditions. The state of each is one word.
 
 use super::library::LibraryAnswer;
-use super::machine::{CMachine, CState, CValue, Go};
+use super::machine::{CMachine, CPhase, CState, CValue, Go, Stop};
 use super::waiting::WaitEffect;
 use crate::term::{Op, Term, Terms};
 
@@ -304,6 +304,40 @@ impl CMachine<'_> {
         self.write(state, at, value, always, super::access::AccessWay::Cached)
     }
 
+    /// Leaves the queue of a condition for a signal; or for no reason, so often in an execution, as `check` has it.
+    fn wake_up(&mut self, state: &mut CState, condition: u64, thread: usize) -> Go<()> {
+        if self.phase == CPhase::After || self.bounds.spurious == 0 {
+            return self.wait_until(state, condition, &|terms, old| wake(terms, old, thread));
+        }
+        let name = format!("wakes for no reason: {}", self.label());
+        let chosen = self.program.add_input(&name, 1);
+        let terms = &mut self.program.terms;
+        let (mut before, most) = (terms.constant(32, 0), self.bounds.spurious.into());
+        for &other in &self.woken {
+            let one = terms.zext(other, 32);
+            before = terms.add(before, one);
+        }
+        let most = terms.constant(32, most);
+        let room = terms.binary(Op::Ult, before, most);
+        let chosen = terms.and(chosen, room);
+        self.woken.push(chosen);
+        let waits = self.program.terms.not(chosen);
+        let mut early = state.clone();
+        self.assume(&mut early, chosen)?;
+        let always = self.program.terms.truth(true);
+        self.rmw_at(&mut early, condition, 8, always, &|terms, old| {
+            give_up(terms, old, thread)
+        })?;
+        self.assume(state, waits)?;
+        let signalled = self.wait_until(state, condition, &|terms, old| wake(terms, old, thread));
+        match signalled {
+            Ok(()) => *state = self.meet(early, state.clone()),
+            Err(Stop::Ended) => *state = early,
+            refused => return refused,
+        }
+        Ok(())
+    }
+
     /// Enters the queue, gives the mutex back, is woken, takes the mutex.
     fn wait(&mut self, state: &mut CState, values: &[CValue], timed: bool) -> Go<LibraryAnswer> {
         let thread = self.thread;
@@ -328,7 +362,7 @@ impl CMachine<'_> {
             let late = terms.constant(32, TIMED_OUT);
             answer = terms.choose(reached, answer, late);
         } else {
-            self.wait_until(state, condition, &|terms, old| wake(terms, old, thread))?;
+            self.wake_up(state, condition, thread)?;
         }
         self.wait_until(state, mutex, &take)?;
         self.answers(answer)

@@ -161,6 +161,13 @@ fn place_of(number: usize) -> usize {
     place::DESCRIPTORS + descriptors.each.get() * number + descriptors.below.get()
 }
 
+/// Is it a thread-local variable of this thread, or its descriptor?
+pub(super) fn is_variable_of(number: usize, address: usize) -> bool {
+    let each = tables().descriptors.each.get();
+    let offset = address.wrapping_sub(place::DESCRIPTORS + each * number);
+    number != 0 && offset < each
+}
+
 unsafe extern "C" fn look(
     info: *mut libc::dl_phdr_info,
     _: usize,

@@ -18,7 +18,7 @@ use landfall_vocab::shared::End;
 
 const WAIT: i32 = 0;
 const WAKE: i32 = 1;
-const WAIT_BITSET: i32 = 9;
+pub(super) const WAIT_BITSET: i32 = 9;
 const WAKE_BITSET: i32 = 10;
 const COMMAND: i32 = 0x7f;
 
@@ -26,7 +26,7 @@ const COMMAND: i32 = 0x7f;
 ///
 /// # Safety
 /// `word` and `timeout` are what the program gave to the system call.
-unsafe fn futex(
+pub(super) unsafe fn futex(
     word: usize,
     operation: i32,
     value: u32,

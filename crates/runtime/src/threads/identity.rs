@@ -4,7 +4,7 @@
 
 use super::context::all_stacks;
 use super::lifecycle::How;
-use super::{on, tables, threads, turns};
+use super::{descriptor, on, tables, threads, turns};
 use crate::memory::heap;
 use crate::memory::own::place;
 use crate::run::trace::{self, Origin};
@@ -68,7 +68,11 @@ pub(super) fn reads(value: u64) {
 /// The running thread stores this there.
 #[inline(always)]
 pub(super) fn stores(to: usize, value: u64) {
-    if is_own(value) && !is_on_own_stack(to) {
+    // Others come to its thread-local variables only if they are told where those are.
+    if is_own(value)
+        && !is_on_own_stack(to)
+        && !descriptor::is_variable_of(threads().current.get(), to)
+    {
         turns::publishes();
         trace::identity(threads().current.get(), identity::STORED);
     }

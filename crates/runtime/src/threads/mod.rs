@@ -35,6 +35,7 @@ mod sending;
 mod sets;
 pub(crate) mod signals;
 mod sleep_sets;
+mod std_future;
 mod std_thread;
 mod steps;
 mod store_buffer;

@@ -8,15 +8,16 @@
 
 mod changes;
 mod fresh;
+mod kept;
 
 use self::changes::Leaves;
 pub(super) use self::changes::each_head;
 pub(super) use self::fresh::{finds_changes, publishes, untouched, woken};
+use self::kept::digest;
 use super::context::{Step, decide};
 use super::sets::ProcessSet;
 use super::steps::announce;
 use super::{MOST, block, leftovers, section, tables, threads, visible, wakes};
-use crate::memory::bytes;
 use crate::run::endless::Digest;
 use crate::run::shared::trace_len;
 use crate::run::trace::{self, Origin, Site};
@@ -615,32 +616,20 @@ pub(super) fn log_wait(thread: usize) -> (u64, Origin) {
     (first, turns.origin.get())
 }
 
-/// What a function keeps.
-///
 /// # Safety
-/// It has written so much of that behind the first word of `room`.
-unsafe fn digest(room: *const u64, length: usize) -> Digest {
-    let mut kept = Digest::NEW;
-    for at in (0..length).step_by(8) {
-        let mut word = 0u64;
-        let left = (length - at).min(8);
-        // SAFETY: what the caller promises.
-        unsafe {
-            let from = room.add(1) as *const u8;
-            bytes::copy((&raw mut word) as *mut u8, from.add(at), left);
-        }
-        kept.word(word);
-    }
-    kept
+/// Instrumented code calls it.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn __lf_turn(site: *const Site, number: u64, room: *mut u64, length: usize) {
+    // SAFETY: what the caller promises.
+    unsafe { arrive(Origin::source(site), number, room, length) }
 }
 
 /// At the head of a loop, while several threads run. `room` begins with the number of the function's activation, or zero, and what
 /// it keeps follows.
 ///
 /// # Safety
-/// Instrumented code calls it.
-#[unsafe(no_mangle)]
-unsafe extern "C" fn __lf_turn(site: *const Site, number: u64, room: *mut u64, length: usize) {
+/// There is a word, and so many bytes behind it.
+pub(super) unsafe fn arrive(origin: Origin, number: u64, room: *mut u64, length: usize) {
     if !super::on() || block::is_inside() || crate::syscalls::dispatch::uninterrupted() {
         return;
     }
@@ -654,7 +643,6 @@ unsafe extern "C" fn __lf_turn(site: *const Site, number: u64, room: *mut u64, l
         }
         (*room, digest(room, length))
     };
-    let origin = Origin::source(site);
     let now = Head {
         activation,
         number,

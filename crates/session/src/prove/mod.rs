@@ -37,6 +37,8 @@ pub struct ProveOptions {
     pub crash: CrashEncoding,
     /// Of robustness: when what a power failure left is what some execution showed.
     pub alike: SameState,
+    /// Waits for a condition that may end for no reason in one execution.
+    pub spurious: u32,
     /// Arguments of the program.
     pub arguments: Vec<OsString>,
     /// Who searches.
@@ -58,6 +60,7 @@ impl Default for ProveOptions {
             unroll: 8,
             crash: CrashEncoding::FullAtFlushes,
             alike: SameState::Values,
+            spurious: 1,
             arguments: Vec::new(),
             solver: Solver::Cadical,
             conflicts: None,

@@ -26,6 +26,7 @@ pub(crate) struct ProofModule {
     language: Language,
     /// Is it one of SV-COMP?
     sv_comp: bool,
+    spurious: u32,
     arguments: Vec<Vec<u8>>,
 }
 
@@ -76,6 +77,7 @@ pub(crate) fn read(files: &[PathBuf], options: &ProveOptions) -> Result<ProofSou
         module,
         language,
         sv_comp: options.sv_comp,
+        spurious: options.spurious,
         arguments: arguments.map(|a| a.as_bytes().to_vec()).collect(),
     })))
 }
@@ -132,6 +134,7 @@ impl ProofSource {
                 let bounds = c::Bounds {
                     unroll,
                     sv_comp: program.sv_comp,
+                    spurious: program.spurious,
                     arguments: program.arguments.clone(),
                     ..c::Bounds::default()
                 };

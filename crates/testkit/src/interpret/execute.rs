@@ -157,7 +157,9 @@ impl Interpreter<'_> {
             }
             Some(_) => self.lasts(thread),
         }
-        if matches!(instr, Instr::Flush { .. } | Instr::Stream { .. }) || self.program.persistent {
+        // A power failure may leave what it wrote, whoever undoes it.
+        let persists = step.persistent && step.access == Access::Write;
+        if matches!(instr, Instr::Flush { .. } | Instr::Stream { .. }) || persists {
             self.lasts(thread);
         }
     }

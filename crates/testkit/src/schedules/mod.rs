@@ -2,6 +2,7 @@
 
 pub mod agree;
 mod drafts;
+pub mod durable;
 mod objects;
 mod queue;
 pub mod renamed;
@@ -9,6 +10,7 @@ pub mod signals;
 
 use crate::program::*;
 pub use drafts::{Draft, draft, draft_of_all, shape};
+use durable::{Durable, FLUSH};
 use objects::Object;
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::BTreeSet;
@@ -358,6 +360,8 @@ struct State {
     meeting: Vec<Option<(u32, u64)>>,
     /// Cells that were taken away, as bits.
     gone: u64,
+    /// What a power failure may leave, where that is asked for.
+    durable: Option<Durable>,
 }
 
 /// Are reads and stores told apart, or states only? With loops there are too many histories.
@@ -394,12 +398,16 @@ impl State {
             asked: vec![0; threads],
             meeting: vec![None; threads],
             gone: 0,
+            durable: None,
         }
     }
 
     fn wrote(&mut self, cell: usize, value: u64, number: u32) {
         self.memory[cell] = value;
         self.writer[cell] = number;
+        if let Some(durable) = &mut self.durable {
+            durable.stored(cell, &self.memory);
+        }
         if self.history {
             self.stores[cell].push(number);
         }
@@ -475,8 +483,7 @@ fn try_all(
             if !state.buffers[thread].is_empty() {
                 moved = true;
                 let mut next = state.clone();
-                let (cell, value, number) = next.buffers[thread].remove(0);
-                next.wrote(cell as usize, value, number);
+                next.commit(thread);
                 if seen.insert(next.clone()) {
                     work.push(next);
                 }
@@ -598,8 +605,16 @@ fn step(
             let number = number(state);
             state.buffers[thread].push((at.cell, stored, number));
             if model == Model::Sc {
-                let (cell, value, number) = state.buffers[thread].remove(0);
-                state.wrote(cell as usize, value, number);
+                state.commit(thread);
+            }
+        }
+        Instr::Flush {
+            at,
+            kind: WriteBack::Clflush,
+        } => {
+            state.buffers[thread].push((at.cell | FLUSH, 0, 0));
+            if model == Model::Sc {
+                state.commit(thread);
             }
         }
         Instr::Rmw { .. }
@@ -735,8 +750,7 @@ pub fn try_states(
             nexts.extend(successors(program, model, &state, thread));
             if !state.buffers[thread].is_empty() {
                 let mut next = state.clone();
-                let (cell, value, number) = next.buffers[thread].remove(0);
-                next.wrote(cell as usize, value, number);
+                next.commit(thread);
                 nexts.push(next);
             }
         }

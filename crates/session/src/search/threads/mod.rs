@@ -65,6 +65,8 @@ pub(super) fn check<'w>(
     if let Some(refusal) = first.refusal() {
         return Err(refusal);
     }
+    // The search asks again, and knows better which waits may end for no reason.
+    first.server.forget_inputs();
     let mut streams = 0;
     let created = first.execution.events.iter();
     let created = created

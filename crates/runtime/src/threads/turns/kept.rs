@@ -1,0 +1,23 @@
+//! What a function keeps at the head of a loop, as it tells it.
+
+use super::Digest;
+use crate::memory::bytes;
+
+/// What a function keeps.
+///
+/// # Safety
+/// It has written so much of that behind the first word of `room`.
+pub(super) unsafe fn digest(room: *const u64, length: usize) -> Digest {
+    let mut kept = Digest::NEW;
+    for at in (0..length).step_by(8) {
+        let mut word = 0u64;
+        let left = (length - at).min(8);
+        // SAFETY: what the caller promises.
+        unsafe {
+            let from = room.add(1) as *const u8;
+            bytes::copy((&raw mut word) as *mut u8, from.add(at), left);
+        }
+        kept.word(word);
+    }
+    kept
+}
