@@ -167,6 +167,14 @@ impl<'m> CMachine<'m> {
         }
     }
 
+    fn variable_named(&self, values: &[CValue]) -> Go<u64> {
+        let term = self.number(values, 0)?;
+        match self.program.terms.constant_of(term) {
+            Some(at) => Ok(at),
+            None => self.refuse("which variable of its thread it is depends on what was read"),
+        }
+    }
+
     pub(super) fn gives(&mut self, width: u8, value: u64) -> Go<LibraryAnswer> {
         let term = self.program.terms.constant(width, value);
         self.answers(term)
@@ -389,6 +397,11 @@ impl<'m> CMachine<'m> {
             }
             _ if name.starts_with("pthread_") || name.starts_with("sem_") => {
                 return self.thread_call(state, name, values, here);
+            }
+            _ if name.starts_with("llvm.threadlocal.address") => {
+                let of = self.variable_named(values)?;
+                let at = self.own_copy(of);
+                return self.gives(64, at);
             }
             _ if name.starts_with("llvm.") => return self.intrinsic(name, values),
             _ => return Ok(LibraryAnswer::Unknown),

@@ -72,6 +72,8 @@ pub(super) struct CMachine<'m> {
     pub(super) waiting: Vec<Waiting>,
     /// When waits for conditions end for no reason.
     pub(super) woken: Vec<Term>,
+    /// For how many threads barriers wait.
+    pub(super) parties: FxHashMap<u64, u64>,
     /// Locks that were initialised, and when.
     pub(super) renewed: Vec<(u64, Term)>,
     /// Where the whole process ends in the middle.
@@ -135,6 +137,7 @@ impl<'m> CMachine<'m> {
             followed: Vec::new(),
             waiting: Vec::new(),
             woken: Vec::new(),
+            parties: FxHashMap::default(),
             renewed: Vec::new(),
             exits: Vec::new(),
             asked: false,

@@ -298,7 +298,7 @@ impl CMachine<'_> {
         self.answers(answer)
     }
 
-    fn put(&mut self, state: &mut CState, at: u64, value: u64) -> Go<()> {
+    pub(super) fn put(&mut self, state: &mut CState, at: u64, value: u64) -> Go<()> {
         let value = self.program.terms.constant(64, value);
         let always = self.program.terms.truth(true);
         self.write(state, at, value, always, super::access::AccessWay::Cached)

@@ -14,7 +14,8 @@ use crate::run::shared::control;
 use crate::run::trace::Origin;
 use crate::state::{run, watching};
 use crate::syscalls::dispatch::{self, Call};
-use crate::threads::{self, channel_calls};
+use crate::syscalls::handlers;
+use crate::threads::{self, channel_calls, raw_clone};
 use core::arch::global_asm;
 use landfall_vocab::builtin::Builtin;
 use libc::*;
@@ -25,6 +26,9 @@ pub(crate) fn is_for(call: &Call) -> bool {
     let stack = unsafe { (*call.context).uc_mcontext.gregs[REG_RSP as usize] as usize };
     // In a handler of the program's, on the stack for signals, it is performed where it is.
     let on_own_stack = stack.wrapping_sub(place::SIGNAL_STACK) >= place::SIGNAL_STACK_LEN;
+    if on_own_stack && raw_clone::is_for(call) {
+        return true;
+    }
     threads::on()
         && watching()
         && on_own_stack
@@ -161,14 +165,24 @@ pub(crate) fn after_fault() -> *const () {
 }
 
 /// What the kernel writes of a context: flags, link, stack, registers, mask.
-const CONTEXT: usize = 304;
-const RED_ZONE: usize = 128;
+pub(crate) const CONTEXT: usize = 304;
+pub(crate) const RED_ZONE: usize = 128;
+pub(crate) const TRAP: i64 = 0x100;
 
 /// Lets the signal handler return into the call, on the thread's own stack.
 ///
 /// # Safety
 /// `context` is what the kernel gave to the handler that runs.
 pub(crate) unsafe fn go(context: *mut ucontext_t) {
+    // SAFETY: what the caller promises.
+    unsafe { go_to(context, __lf_deferred as *const ()) }
+}
+
+/// Lets it return into code of ours, which finds the context at the top of the stack and goes on with it.
+///
+/// # Safety
+/// `context` is what the kernel gave to the handler that runs.
+pub(crate) unsafe fn go_to(context: *mut ucontext_t, code: *const ()) {
     // SAFETY: what the caller promises.
     unsafe {
         let registers = &raw mut (*context).uc_mcontext.gregs;
@@ -181,7 +195,9 @@ pub(crate) unsafe fn go(context: *mut ucontext_t) {
         bytes::copy(at as *mut u8, context as *const u8, CONTEXT);
         (*(at as *mut ucontext_t)).uc_mcontext.fpregs = vector_at as *mut _;
         (*registers)[REG_RSP as usize] = at as i64;
-        (*registers)[REG_RIP as usize] = __lf_deferred as *const () as i64;
+        // Whoever goes on instruction by instruction does so behind the call.
+        (*registers)[REG_EFL as usize] &= !TRAP;
+        (*registers)[REG_RIP as usize] = code as i64;
     }
 }
 
@@ -189,7 +205,7 @@ pub(crate) unsafe fn go(context: *mut ucontext_t) {
 ///
 /// # Safety
 /// `state` is what the kernel saved of vector registers.
-unsafe fn vector_length(state: *const u8) -> usize {
+pub(crate) unsafe fn vector_length(state: *const u8) -> usize {
     const MAGIC: u32 = 0x4650_5853;
     const SOFTWARE: usize = 464;
     const LEGACY: usize = 512;
@@ -207,13 +223,20 @@ unsafe extern "C" fn perform(context: *mut ucontext_t) {
     unsafe {
         let call = Call::of(context);
         let caller = dispatch::caller_in(context);
+        if raw_clone::is_for(&call) {
+            let caller = (*context).uc_mcontext.gregs[REG_RIP as usize] as usize;
+            let result = raw_clone::perform(&call, context, caller);
+            (*context).uc_mcontext.gregs[REG_RAX as usize] = result as i64;
+            return;
+        }
         if may_signal(&call) {
             threads::drain(caller);
             // Before it, signals come as before; what it unblocks, before it returns.
             let origin = Origin::library(Builtin::system_call, caller);
             threads::signals::look(origin);
+            run().answer_to.set(0);
             let result = dispatch::perform(&call, false);
-            (*context).uc_mcontext.gregs[REG_RAX as usize] = result as i64;
+            handlers::answer(context, result);
             run().call.set(dispatch::Current::NONE);
             threads::signals::look(origin);
             return;
