@@ -12,6 +12,7 @@ mod examples;
 mod explain;
 mod fix;
 mod foreign;
+mod frames;
 mod judge;
 mod killed;
 mod manual;

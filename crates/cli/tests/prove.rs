@@ -271,6 +271,28 @@ fn a_refutation_is_replayed_and_drawn() {
     let _ = (fs::remove_dir_all(&out), fs::remove_file(&picture));
 }
 
+/// What is proved says what it rests on, for people and for programs.
+#[test]
+fn a_proof_comes_with_its_assumptions() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/prove/programs/lifetimes");
+    let asked = ["--property", "invariant", "-DWAIT", "freed-while-read.c"];
+    let said = String::from_utf8(prove(&folder, &asked).stdout).unwrap();
+    let heap = "`malloc` does not fail, and gives no block out twice";
+    assert!(
+        said.contains(&format!("assuming that\n  - {heap}\n")),
+        "{said}"
+    );
+    // Nothing of it is persistent.
+    assert!(!said.contains("power"), "{said}");
+    let json = prove(&folder, &[&["--format", "json"], &asked[..]].concat()).stdout;
+    let json: Value = serde_json::from_slice(&json).unwrap();
+    let listed = json["assumptions"].as_array().unwrap();
+    assert!(listed.iter().any(|a| a == heap), "{listed:?}");
+    // A refutation rests on nothing: it is there to be seen.
+    let refuted = prove(&folder, &["--property", "invariant", "freed-while-read.c"]);
+    assert!(!String::from_utf8_lossy(&refuted.stdout).contains("assuming"));
+}
+
 /// One question and its answer.
 struct Case {
     property: String,

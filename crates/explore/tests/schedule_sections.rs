@@ -89,6 +89,15 @@ fn conditions() -> impl Strategy<Value = Draft> {
     prop_oneof![3 => waiting(1), 1 => guarded(true)]
 }
 
+/// Sections of one lock that wait for a condition, or signal it: in which order they do so is part of a way.
+fn signalling() -> impl Strategy<Value = Draft> {
+    prop_oneof![
+        2 => (prop::option::of(0u8..3), body(3, true)).prop_map(|(looks, body)| Draft::Wait(0, looks, body)),
+        2 => (body(3, true), any::<bool>()).prop_map(|(body, all)| Draft::Signal(0, body, all)),
+        2 => guarded(true),
+    ]
+}
+
 /// Sections of one lock for all variables.
 fn guarded(branches: bool) -> impl Strategy<Value = Draft> {
     body(3, branches).prop_map(|body| Draft::Section(0, body))
@@ -397,8 +406,8 @@ fn agree_renamed(program: &Program, model: Model) -> Result<(), TestCaseError> {
 }
 
 /// As many executions as there are ways to follow each other, where nothing races.
-fn agree_in_number(program: &Program, model: Model) -> Result<(), TestCaseError> {
-    let Some((outcomes, graphs)) = brute_force(program, model, Keep::Data, MOST) else {
+fn agree_in_number(program: &Program, model: Model, keep: Keep) -> Result<(), TestCaseError> {
+    let Some((outcomes, graphs)) = brute_force(program, model, keep, MOST) else {
         return Ok(());
     };
     let (found, saturated) = explore(program, model, Preempt::Auto);
@@ -531,15 +540,22 @@ proptest! {
     #[test]
     fn one_execution_for_each_way(shape in shape(guarded(false), 4, 2)) {
         let program = build(&shape);
-        agree_in_number(&program, Model::Sc)?;
-        agree_in_number(&program, Model::Tso)?;
+        agree_in_number(&program, Model::Sc, Keep::Data)?;
+        agree_in_number(&program, Model::Tso, Keep::Data)?;
     }
 
     #[test]
     fn also_where_what_is_accessed_depends_on_others(shape in shape(guarded(true), 3, 3)) {
         let program = build(&shape);
-        agree_in_number(&program, Model::Sc)?;
-        agree_in_number(&program, Model::Tso)?;
+        agree_in_number(&program, Model::Sc, Keep::Data)?;
+        agree_in_number(&program, Model::Tso, Keep::Data)?;
+    }
+
+    #[test]
+    fn one_execution_for_each_way_with_conditions(shape in shape(signalling(), 4, 2)) {
+        let program = build(&shape);
+        agree_in_number(&program, Model::Sc, Keep::Conditions)?;
+        agree_in_number(&program, Model::Tso, Keep::Conditions)?;
     }
 
     #[test]

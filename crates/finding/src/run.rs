@@ -147,6 +147,8 @@ pub enum AssumptionKind {
     Replaced,
     /// A record behind a checksum is accepted only as a whole (`lf_checksum_begin`).
     Checksum,
+    /// The client of a server with threads acts at some moments only (`--client`).
+    Client,
 }
 
 /// A file that was given to every execution.

@@ -13,6 +13,9 @@ pub enum HeapError {
     WriteOutside,
     /// Takes the stack of a thread away that has not ended; `bytes` says which thread.
     LiveStack,
+    /// A local variable of a function that has returned; its block says of which thread, and where.
+    ReadsDeadFrame,
+    WritesDeadFrame,
 }
 
 /// A block of the heap, and return addresses of whoever allocated and freed it, innermost first.
@@ -24,6 +27,15 @@ pub struct HeapBlock {
     pub freed: Vec<u64>,
 }
 
+impl HeapBlock {
+    /// Of a local variable: the thread whose it was.
+    pub fn thread(&self) -> u64 {
+        self.allocated
+            .first()
+            .map_or(0, |&plus_one| plus_one.saturating_sub(1))
+    }
+}
+
 /// From the text of the report; whatever does not belong there is left out.
 pub(crate) fn outcome(code: i32, address: u64, site: Option<u32>, text: &str) -> Outcome {
     let error = match code {
@@ -33,6 +45,8 @@ pub(crate) fn outcome(code: i32, address: u64, site: Option<u32>, text: &str) ->
         heap_error::INVALID_FREE => HeapError::InvalidFree,
         heap_error::READ_OUTSIDE => HeapError::ReadOutside,
         heap_error::LIVE_STACK => HeapError::LiveStack,
+        heap_error::READS_DEAD_FRAME => HeapError::ReadsDeadFrame,
+        heap_error::WRITES_DEAD_FRAME => HeapError::WritesDeadFrame,
         _ => HeapError::WriteOutside,
     };
     let mut parts = text.split('\0').map(|part| {

@@ -64,7 +64,7 @@ pub use judge::{Atomics, Placed, Places, Ran, Watching, judge};
 pub use kernel::{KernelFeature, kernel_features};
 pub use landfall_vocab::record::{Origin, Record, RecordKind};
 pub use lock::{Lock, try_lock};
-pub use parts::{part_of_memory, persistent_offset};
+pub use parts::{is_channel, part_of_memory, persistent_offset};
 pub use program::{FreshBlocks, HeapChecks, MallocMetadata, Program};
 pub use said::{Saying, SayingKind, sayings};
 pub use schedule::{

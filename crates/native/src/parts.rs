@@ -26,6 +26,11 @@ pub fn part_of_memory(offset: u64) -> (String, u64) {
     )
 }
 
+/// Does a pipe, a socket or the like lie there?
+pub fn is_channel(address: u64) -> bool {
+    window::CHANNELS.contains(&address)
+}
+
 /// The offset of an address in the window, if it is persistent.
 pub fn persistent_offset(address: u64) -> Option<u64> {
     window::offset_of(address)

@@ -182,6 +182,14 @@ impl Value {
         }
     }
 
+    /// Of what ends a function: is it a call that must be a jump which comes right before?
+    pub(crate) fn follows_jump(self) -> bool {
+        let must = LLVMTailCallKind::LLVMTailCallKindMustTail;
+        Value::new(llvm!(LLVMGetPreviousInstruction(self.0))).is_some_and(|before| {
+            before.is_opcode(LLVMOpcode::LLVMCall) && llvm!(LLVMGetTailCallKind(before.0)) == must
+        })
+    }
+
     pub(crate) fn is_unused(self) -> bool {
         llvm!(LLVMGetFirstUse(self.0)).is_null()
     }

@@ -14,6 +14,7 @@ mod budget;
 mod calls;
 mod emit;
 mod escape;
+mod frames;
 mod imported;
 mod ir;
 mod libcalls;

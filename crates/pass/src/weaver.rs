@@ -78,6 +78,7 @@ impl<'m> Weaver<'m> {
         let loop_ends = crate::budget::loop_ends(self.function);
         // Asking gathers the fixed allocas at the top, which must happen before any block is split.
         self.function.entry_point();
+        let locals = self.known_locals();
         let heads = self.loop_heads(&loop_ends);
         self.announce_turns(&heads);
         for instruction in instructions {
@@ -86,6 +87,7 @@ impl<'m> Weaver<'m> {
         for terminator in loop_ends {
             self.charge_budget(terminator);
         }
+        self.announce_frame(&locals);
         let entry = self.function.entry_point();
         self.charge_budget(entry);
         self.verifier_function();

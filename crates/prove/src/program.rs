@@ -8,6 +8,7 @@
 use crate::term::{Term, Terms};
 use landfall_ir::Place;
 use landfall_model::order::{OpKind, Platform};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -207,6 +208,8 @@ pub struct ProofProgram {
     pub recovery: Recovery,
     /// Nondeterministic inputs, by name, for witnesses.
     pub inputs: Vec<(String, Term)>,
+    /// What is taken to hold of what it calls and of the machine, beside the memory model.
+    pub assumptions: BTreeSet<String>,
     /// It asserts something, if only what its front end could tell to hold always: then there is something to prove.
     pub asserts: bool,
     /// Holds at the end of every execution without failure, over [`crate::term::Node::Final`] and registers.

@@ -154,6 +154,8 @@ builtins!(
     assembly,
     lf_ack,
     lf_acked,
+    function_return,
+    function_entry,
 );
 
 impl Builtin {

@@ -114,6 +114,9 @@ pub mod heap_error {
     pub const WRITE_OUTSIDE: i32 = 6;
     /// The stack of a running thread was taken away; which thread, instead of a number of bytes.
     pub const LIVE_STACK: i32 = 7;
+    /// A variable of a function that has returned. Instead of who allocated it: whose it was, plus one.
+    pub const READS_DEAD_FRAME: i32 = 8;
+    pub const WRITES_DEAD_FRAME: i32 = 9;
 }
 
 /// Where runs happen.

@@ -55,6 +55,8 @@ pub const CODE: [Range<u64>; 2] = [
     0x5500_0000_0000..0x5700_0000_0000,
     0x7000_0000_0000..0x8000_0000_0000,
 ];
+/// Where the runtime keeps pipes, sockets and the like: what threads that wait for one wait at.
+pub const CHANNELS: Range<u64> = 0x3380_0000_0000..0x3382_0000_0000;
 /// Mapped files, one slot of [`FILE_SLOT`] bytes each.
 pub const FILES: Area = Area {
     start: 32 * GIB,

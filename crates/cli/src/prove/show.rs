@@ -92,6 +92,13 @@ pub(super) fn human(file: &str, all: &Answers, verbose: bool) -> String {
             );
         }
     }
+    let rests_on = |a: &PropertyAnswer| matches!(a.verdict, ProofVerdict::Proved);
+    if all.answers.iter().any(rests_on) && !all.assumptions.is_empty() {
+        let _ = writeln!(out, "assuming that");
+        for assumption in &all.assumptions {
+            let _ = writeln!(out, "  - {}", plain(assumption));
+        }
+    }
     if verbose && all.rounds.len() + usize::from(all.refusal.is_some()) > 0 {
         for round in &all.rounds {
             let _ = writeln!(
@@ -124,6 +131,7 @@ pub(super) fn machine(file: &str, args: &ProveArgs, answers: &Answers) -> String
         "verdict": overall,
         "crash": CrashEncoding::from(args.crash).name(),
         "properties": properties,
+        "assumptions": answers.assumptions,
         "rounds": answers.rounds.iter().map(round).collect::<Vec<_>>(),
     });
     let natively = answers.answers.iter().find_map(|a| a.native.as_ref());

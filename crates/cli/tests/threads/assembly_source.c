@@ -8,9 +8,21 @@
 // finds: assertion `counter == 2` is false
 // check: --checks crash -DLOCKED
 // exit: 0
-// check: -DSTRING -DUNASKED
-// exit: 5
-// limit: unseen
+// check: --checks crash -DSTRING
+// exit: 100
+// finds: assertion `counter == 0x01010101 || counter == 0x02020202` is false
+// check: --checks crash -DSTRING -DMUTEX
+// exit: 0
+// check: --checks crash -DBITS
+// exit: 100
+// finds: assertion `counter == 3` is false
+// check: --checks crash -DBITS -DMUTEX
+// exit: 0
+// check: --checks crash -DSPINS
+// exit: 0
+// check: --checks crash -DSPINS -DBROKEN
+// exit: 100
+// finds: assertion `!(inside[0] && inside[1])` is false
 // check: --checks crash -DMEETS
 // exit: 100
 // finds: assertion `saw[0] || saw[1]` is false
@@ -28,18 +40,31 @@
 #include <pthread.h>
 
 int counter;
-void bump(void);
+void bump(int number);
+void take(int *lock);
 int meet(int *mine, int *theirs);
 
-static int side[2], saw[2];
+static int side[2], saw[2], held, inside[2];
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 
 static void *work(void *argument) {
     long number = (long)argument;
-#ifdef MEETS
+#ifdef MUTEX
+    pthread_mutex_lock(&mutex);
+#endif
+#if defined SPINS
+    take(&held);
+    __atomic_store_n(&inside[number], 1, __ATOMIC_SEQ_CST);
+    assert(!(inside[0] && inside[1]));
+    __atomic_store_n(&inside[number], 0, __ATOMIC_SEQ_CST);
+    __atomic_store_n(&held, 0, __ATOMIC_RELEASE);
+#elif defined MEETS
     saw[number] = meet(&side[number], &side[1 - number]);
 #else
-    (void)number;
-    bump();
+    bump(number + 1);
+#endif
+#ifdef MUTEX
+    pthread_mutex_unlock(&mutex);
 #endif
     return 0;
 }
@@ -52,7 +77,11 @@ int main(void) {
         pthread_join(threads[i], 0);
 #if defined MEETS
     assert(saw[0] || saw[1]);
-#elif !defined UNASKED
+#elif defined STRING
+    assert(counter == 0x01010101 || counter == 0x02020202);
+#elif defined BITS
+    assert(counter == 3);
+#elif !defined SPINS
     assert(counter == 2);
 #endif
 }

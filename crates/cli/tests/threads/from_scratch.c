@@ -23,7 +23,7 @@
 // says: creates a process
 // check: --checks crash -DTWICE
 // exit: 2
-// says: returns twice
+// says: on two stacks
 // check: -DTLS
 // exit: 0
 #define _GNU_SOURCE

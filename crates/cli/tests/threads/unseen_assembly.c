@@ -1,11 +1,13 @@
-// Assembly that is not taken apart while several threads are alive: what it does to what they share is no step, so nothing is clean.
+// Assembly that is not looked at while several threads are alive: what it does to what they share is no step, so nothing is clean. What only is not
+// taken apart is looked at as it happens.
+// check: --checks crash -DCALLS
+// exit: 5
+// limit: unseen
+// note: unseen_assembly.c:32:3: this assembly is not taken apart
 // check: --checks crash -DROTATE
-// exit: 5
-// limit: unseen
-// note: unseen_assembly.c:27:3: this assembly is not taken apart
+// exit: 0
 // check: --checks crash -DROTATE_CARRY
-// exit: 5
-// limit: unseen
+// exit: 0
 // check: --checks crash -DFILE_SCOPE
 // exit: 5
 // limit: unseen
@@ -22,8 +24,13 @@
 #include <pthread.h>
 static int x;
 int y;
+#ifdef CALLS
+void other(void) { y++; }
+#endif
 static void touch(void) {
-#if defined ROTATE
+#if defined CALLS
+  __asm__ volatile("call other" : : : "memory", "rax", "rcx", "rdx", "rsi", "rdi", "r8", "r9", "r10", "r11");
+#elif defined ROTATE
   __asm__ volatile("rcll $1, %0" : "+m"(x) : : "memory");
 #elif defined ALONE
   int one = 1;

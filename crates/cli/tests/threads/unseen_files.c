@@ -1,7 +1,6 @@
-// Threads that meet in files and pipes, or in what libc keeps: no step of a schedule says in which order.
+// Threads that meet in files, or in what libc keeps: no step of a schedule says in which order.
 // check: --checks crash -DPIPE
-// exit: 5
-// limit: unseen
+// exit: 0
 // check: --checks crash -DREADS
 // exit: 5
 // limit: unseen

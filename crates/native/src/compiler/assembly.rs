@@ -3,6 +3,7 @@
 //! nobody knows is said that it comes.
 
 use super::Toolbox;
+use super::asm_labels::{AsmLabels, LabelKind};
 use std::ffi::{OsStr, OsString};
 use std::fmt::Write;
 use std::fs;
@@ -129,6 +130,7 @@ fn concern_the_preprocessor(arguments: &[OsString]) -> Vec<OsString> {
 pub(super) fn announced(text: &str) -> String {
     let intel = text.contains(".intel_syntax");
     let mut out = String::with_capacity(2 * text.len());
+    let mut heads = AsmLabels::of(text);
     // A prefix may stand alone before its instruction.
     let mut prefix = String::new();
     for line in text.lines() {
@@ -145,7 +147,7 @@ pub(super) fn announced(text: &str) -> String {
                     prefix = format!("{} ", part.trim());
                     return None;
                 }
-                Some(statement(&part, intel))
+                Some(statement(&part, intel, &mut heads))
             });
             out += &parts.collect::<Vec<String>>().join(";");
         }
@@ -154,33 +156,45 @@ pub(super) fn announced(text: &str) -> String {
     out
 }
 
-fn statement(text: &str, intel: bool) -> String {
+/// A label, and what is behind it.
+pub(super) fn label_of(text: &str) -> Option<(&str, &str)> {
+    let (label, behind) = text.split_once(':')?;
+    let fits = |c: char| c.is_alphanumeric() || "_.$".contains(c);
+    (!label.is_empty() && label.chars().all(fits)).then_some((label, behind))
+}
+
+/// Below the stack pointer lies what functions that call nobody keep there. Nothing here changes flags.
+fn call(name: &str) -> String {
+    format!("leaq -128(%rsp), %rsp; call {name}; leaq 128(%rsp), %rsp")
+}
+
+fn statement(text: &str, intel: bool, heads: &mut AsmLabels) -> String {
     let mut rest = text.trim();
     let mut labels = String::new();
-    while let Some((label, behind)) = rest.split_once(':') {
-        let is_label = !label.is_empty()
-            && label
-                .chars()
-                .all(|c| c.is_alphanumeric() || "_.$".contains(c));
-        if !is_label {
-            break;
-        }
+    while let Some((label, behind)) = label_of(rest) {
         let _ = write!(labels, "{label}: ");
+        match heads.next_label(label) {
+            LabelKind::Head => _ = write!(labels, "{}; ", call("__lf_assembly_head")),
+            LabelKind::Function => _ = write!(labels, "{}; ", call("__lf_assembly_entered")),
+            LabelKind::Other => {}
+        }
         rest = behind.trim_start();
     }
     if rest.is_empty() || rest.starts_with('.') || rest.contains('=') {
-        return text.to_owned();
+        return format!("{labels}{rest}");
     }
     let what = match intel || rest.contains('\\') {
         true if rest.contains('[') || rest.contains('\\') => AnnouncedAsm::Unknown,
         true => AnnouncedAsm::Nothing,
         false => meaning(rest),
     };
-    // Below the stack pointer lies what functions that call nobody keep there. Nothing here changes flags.
-    let call = |name: &str| format!("leaq -128(%rsp), %rsp; call {name}; leaq 128(%rsp), %rsp");
     match what {
-        AnnouncedAsm::Nothing => text.to_owned(),
-        AnnouncedAsm::Unknown => format!("{labels}{}; {rest}", call("__lf_assembly_unknown")),
+        AnnouncedAsm::Nothing => format!(" {labels}{rest}"),
+        AnnouncedAsm::Unknown => format!(
+            "{labels}{}; {rest}; {}",
+            call("__lf_assembly_unknown"),
+            call("__lf_step_ends")
+        ),
         AnnouncedAsm::Fence => format!("{labels}{}; {rest}", call("__lf_assembly_fence")),
         AnnouncedAsm::Access {
             touch,
@@ -481,7 +495,7 @@ mod tests {
         let out = announced(text);
         assert_eq!(out.lines().count(), 4);
         let line = out.lines().nth(2).unwrap_or_default();
-        assert!(line.starts_with("bump: 1: leaq"), "{line}");
+        assert!(line.starts_with("bump: leaq"), "{line}");
         assert!(
             line.contains("; incl (%rdi); ") && line.ends_with(" ret"),
             "{line}"

@@ -3,6 +3,7 @@
 //! The command line stays the user's: Landfall's options are put around it, clang replaces this process, and so its
 //! diagnostics, its exit code and its reaction to signals are its own.
 
+mod asm_labels;
 mod assembly;
 mod clang;
 mod plan;

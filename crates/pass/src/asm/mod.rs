@@ -72,11 +72,24 @@ pub(crate) fn weave(weaver: &mut Weaver<'_>, call: Value) {
         weaver.emit.hook("__lf_asm", void, &[site]);
         // What the system is asked to do is seen there.
         if instructions.iter().any(|one| one.mnemonic != "syscall") {
-            weaver.emit.hook("__lf_opaque", void, &[site]);
+            step(weaver, call);
         }
     } else if touches_shared(weaver, call, &constraints) {
-        opaque(weaver, call);
+        step(weaver, call);
     }
+}
+
+/// Has it go on instruction by instruction, while there are several threads; not if it may jump elsewhere.
+fn step(weaver: &mut Weaver<'_>, call: Value) {
+    if !call.is_opcode(LLVMOpcode::LLVMCall) {
+        return opaque(weaver, call);
+    }
+    let site = weaver.sites.of(call);
+    let void = weaver.emit.void();
+    weaver.emit.before(call, call);
+    weaver.emit.hook("__lf_step_begins", void, &[site]);
+    weaver.emit.before(call.next(), call);
+    weaver.emit.hook("__lf_step_ends", void, &[]);
 }
 
 /// Says that what comes next is not followed, to whoever looks for what threads do to each other.

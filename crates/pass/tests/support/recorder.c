@@ -219,6 +219,8 @@ void __lf_lfence(const struct lf_site *site) { print("lfence %s\n", at(site)); }
 void __lf_clflush(const void *p, const struct lf_site *site) { print("clflush %s %s\n", place(p), at(site)); }
 void __lf_clflushopt(const void *p, const struct lf_site *site) { print("clflushopt %s %s\n", place(p), at(site)); }
 void __lf_clwb(const void *p, const struct lf_site *site) { print("clwb %s %s\n", place(p), at(site)); }
+void __lf_step_begins(const struct lf_site *site) { (void)site; }
+void __lf_step_ends(void) {}
 void __lf_opaque(const struct lf_site *site) { (void)site; }
 void __lf_asm(const struct lf_site *site) { print("asm %s\n", at(site)); }
 
@@ -234,5 +236,8 @@ void __lf_waits(const struct lf_site *site, uint64_t number, uint64_t *kept, uin
   (void)number, (void)kept, (void)bytes;
   print("waits %s\n", at(site));
 }
+// The window is what one thread has: neither is called.
+void __lf_frame_begins(const void *start, uint64_t length) { (void)start, (void)length; print("frame begins\n"); }
+void __lf_frame_ends(const void *start, uint64_t length) { (void)start, (void)length; print("frame ends\n"); }
 void __lf_number(const void *address) { (void)address; print("number\n"); }
 uint64_t __lf_random(void) { print("random\n"); return 0x1122334455667788; }

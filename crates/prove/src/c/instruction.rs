@@ -345,7 +345,7 @@ impl<'m> CMachine<'m> {
     }
 
     /// A call through a pointer: one for each function it can be.
-    fn call_pointer(
+    pub(super) fn call_pointer(
         &mut self,
         state: &mut CState,
         pointer: Term,

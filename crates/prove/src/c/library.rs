@@ -95,6 +95,9 @@ impl<'m> CMachine<'m> {
         let known = WITHOUT_EFFECT.contains(&name)
             || WITHOUT_EFFECT_PREFIX.iter().any(|p| name.starts_with(p));
         if known {
+            if !name.starts_with("llvm.") {
+                self.assumes(&format!("`{name}` does nothing that matters"));
+            }
             return Ok(match returns {
                 Type::Void => None,
                 of => {
@@ -106,6 +109,16 @@ impl<'m> CMachine<'m> {
         self.refuse(format!(
             "`{name}` is called, which is not among the sources and not modelled"
         ))
+    }
+
+    pub(super) fn assumes(&mut self, what: &str) {
+        if !self.program.assumptions.contains(what) {
+            self.program.assumptions.insert(what.to_owned());
+        }
+    }
+
+    fn assumes_of_the_heap(&mut self) {
+        self.assumes("`malloc` does not fail, and gives no block out twice");
     }
 
     /// The process ends: a code other than 0 says that something failed.
@@ -151,6 +164,14 @@ impl<'m> CMachine<'m> {
             None => self.refuse(format!(
                 "{what} is not a constant here: sizes that depend on an input, or on what was read, are not modelled"
             )),
+        }
+    }
+
+    fn variable_named(&self, values: &[CValue]) -> Go<u64> {
+        let term = self.number(values, 0)?;
+        match self.program.terms.constant_of(term) {
+            Some(at) => Ok(at),
+            None => self.refuse("which variable of its thread it is depends on what was read"),
         }
     }
 
@@ -223,6 +244,7 @@ impl<'m> CMachine<'m> {
                 self.flush(state, p, 1, kind)?;
             }
             "lf_alloc" => {
+                self.assumes("what `lf_alloc` keeps for itself is not read by the recovery");
                 let size = self.length(values, 0, "the size of an allocation")?;
                 let at = self
                     .knowledge
@@ -293,6 +315,7 @@ impl<'m> CMachine<'m> {
                 return Err(Stop::Ended);
             }
             "malloc" | "_Znwm" | "_Znam" | "valloc" => {
+                self.assumes_of_the_heap();
                 let size = self.length(values, 0, "the size of an allocation")?;
                 let at = self
                     .knowledge
@@ -300,6 +323,7 @@ impl<'m> CMachine<'m> {
                 return self.gives(64, at);
             }
             "aligned_alloc" | "memalign" => {
+                self.assumes_of_the_heap();
                 let align = self.length(values, 0, "an alignment")?;
                 let size = self.length(values, 1, "the size of an allocation")?;
                 let at = self
@@ -308,6 +332,7 @@ impl<'m> CMachine<'m> {
                 return self.gives(64, at);
             }
             "calloc" => {
+                self.assumes_of_the_heap();
                 let count = self.length(values, 0, "the size of an allocation")?;
                 let size = self.length(values, 1, "the size of an allocation")?;
                 let size = count.saturating_mul(size);
@@ -372,6 +397,11 @@ impl<'m> CMachine<'m> {
             }
             _ if name.starts_with("pthread_") || name.starts_with("sem_") => {
                 return self.thread_call(state, name, values, here);
+            }
+            _ if name.starts_with("llvm.threadlocal.address") => {
+                let of = self.variable_named(values)?;
+                let at = self.own_copy(of);
+                return self.gives(64, at);
             }
             _ if name.starts_with("llvm.") => return self.intrinsic(name, values),
             _ => return Ok(LibraryAnswer::Unknown),

@@ -72,6 +72,8 @@ pub(super) struct CMachine<'m> {
     pub(super) waiting: Vec<Waiting>,
     /// When waits for conditions end for no reason.
     pub(super) woken: Vec<Term>,
+    /// For how many threads barriers wait.
+    pub(super) parties: FxHashMap<u64, u64>,
     /// Locks that were initialised, and when.
     pub(super) renewed: Vec<(u64, Term)>,
     /// Where the whole process ends in the middle.
@@ -135,6 +137,7 @@ impl<'m> CMachine<'m> {
             followed: Vec::new(),
             waiting: Vec::new(),
             woken: Vec::new(),
+            parties: FxHashMap::default(),
             renewed: Vec::new(),
             exits: Vec::new(),
             asked: false,
@@ -184,6 +187,13 @@ impl<'m> CMachine<'m> {
             memory: Rc::default(),
         };
         self.make_globals(context)?;
+        self.assumes("the program is what clang makes of it without optimisation (-O0)");
+        if self.bounds.sv_comp {
+            self.assumes("stores reach memory at once (--sv-comp)");
+        }
+        if self.phase == CPhase::After {
+            self.assumes("the power fails once at most");
+        }
         let arguments = self.command_line();
         let arguments = arguments.into_iter().take(main.parameters.len()).collect();
         let mut state = state;

@@ -26,6 +26,7 @@ mod knowledge;
 mod library;
 mod lifetime;
 mod machine;
+mod meeting;
 mod objects;
 mod operand;
 mod pointer;

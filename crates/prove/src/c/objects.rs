@@ -298,7 +298,7 @@ impl CMachine<'_> {
         self.answers(answer)
     }
 
-    fn put(&mut self, state: &mut CState, at: u64, value: u64) -> Go<()> {
+    pub(super) fn put(&mut self, state: &mut CState, at: u64, value: u64) -> Go<()> {
         let value = self.program.terms.constant(64, value);
         let always = self.program.terms.truth(true);
         self.write(state, at, value, always, super::access::AccessWay::Cached)
@@ -309,6 +309,13 @@ impl CMachine<'_> {
         if self.phase == CPhase::After || self.bounds.spurious == 0 {
             return self.wait_until(state, condition, &|terms, old| wake(terms, old, thread));
         }
+        let most = match self.bounds.spurious {
+            1 => "once".to_owned(),
+            n => format!("{n} times"),
+        };
+        self.assumes(&format!(
+            "waits for conditions end for no reason {most} at most in an execution (--spurious)"
+        ));
         let name = format!("wakes for no reason: {}", self.label());
         let chosen = self.program.add_input(&name, 1);
         let terms = &mut self.program.terms;

@@ -31,7 +31,13 @@ impl<'m> CMachine<'m> {
                 self.left.push((state.clone(), values.first().cloned()));
                 return Err(Stop::Ended);
             }
-            _ => return self.object_call(state, name, values),
+            _ => {
+                let met = self.meeting_call(state, name, values, here)?;
+                return match met {
+                    LibraryAnswer::Done => Ok(met),
+                    LibraryAnswer::Unknown => self.object_call(state, name, values),
+                };
+            }
         }
         let zero = self.program.terms.constant(32, 0);
         self.answer = Some(CValue::Int(zero));

@@ -25,7 +25,7 @@ pub(crate) fn take(number: usize) -> Option<u64> {
     };
     event.count.set(event.count.get() - taken);
     // Who waits for room looks again; nothing has come that could be read.
-    waits::something_changed();
+    waits::something_changed(event);
     Some(taken)
 }
 

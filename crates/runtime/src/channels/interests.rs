@@ -88,13 +88,13 @@ pub(crate) unsafe fn control(set: usize, operation: i32, fd: usize, event: usize
             member.number.set(number as u16);
             arm(member, events, data);
             append(epoll, fresh);
-            super::waits::something_changed();
+            super::waits::something_changed(epoll);
             0
         }
         (EPOLL_CTL_MOD, Some(known)) => {
             let (events, data) = told();
             arm(interest(known), events, data);
-            super::waits::something_changed();
+            super::waits::something_changed(epoll);
             0
         }
         (EPOLL_CTL_DEL, Some(known)) => {
@@ -165,6 +165,18 @@ pub(super) fn forget_channel(number: usize) {
             remove(channel(set), |at| {
                 usize::from(interest(at).number.get()) == number
             });
+        }
+    }
+}
+
+/// Something happened to a channel: whoever waits for a set that has it looks again.
+pub(super) fn something_changed(it: &Channel) {
+    for set in (0..used().channels.get()).map(channel) {
+        let has = |at: u32| core::ptr::eq(channel(interest(at).number.get().into()), it);
+        if set.form.get() == Form::EpollSet && !set.happened.get() && members(set).any(has) {
+            set.happened.set(true);
+            // Sets in sets.
+            something_changed(set);
         }
     }
 }

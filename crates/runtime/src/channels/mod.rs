@@ -73,6 +73,9 @@ pub(crate) struct Channel {
     pub(crate) left_alone: Cell<bool>,
     /// The other end left something unread when it went: told once.
     pub(crate) reset: Cell<bool>,
+    /// Threads that wait for something to happen to it, and whether that has happened without their having heard of it.
+    pub(crate) waiting: Cell<u32>,
+    pub(crate) happened: Cell<bool>,
     /// Counts what happens to it: who watches for changes compares.
     pub(crate) changes: Cell<u64>,
     pub(crate) arrivals: Arrivals,
@@ -101,6 +104,10 @@ pub(crate) struct ChannelTables {
     free_chunk: Cell<u32>,
     ports: Cell<u16>,
     pub(crate) listeners: Cell<u32>,
+    /// Threads that wait for a change: of any channel, and all; and whether there was one that they have not heard of.
+    pub(crate) waiting_for_any: Cell<u32>,
+    pub(crate) waiting: Cell<u32>,
+    pub(crate) changed: Cell<bool>,
     pub(crate) client: client::Client,
 }
 
@@ -115,6 +122,11 @@ fn prepare() {
         }
         server().channels_mapped.set(true);
     }
+}
+
+/// As many numbers were given out.
+pub(crate) fn count() -> usize {
+    used().channels.get()
 }
 
 /// A channel by its number.
@@ -139,6 +151,8 @@ impl Channel {
             shut_write,
             left_alone,
             reset,
+            waiting,
+            happened,
             changes,
             arrivals,
             pending,
@@ -162,10 +176,12 @@ impl Channel {
             shut_write,
             left_alone,
             reset,
+            happened,
             by_ones,
         ] {
             flag.set(false);
         }
+        waiting.set(0);
         changes.set(1);
         arrivals.begin();
         pending.set(0);
@@ -188,7 +204,12 @@ impl Channel {
     /// Something happened to it that others may wait for.
     pub(crate) fn changed(&self) {
         self.changes.set(self.changes.get() + 1);
-        waits::something_changed();
+        waits::something_changed(self);
+    }
+
+    /// Where it lies: what threads that wait for it wait at.
+    pub(crate) fn place(&self) -> usize {
+        &raw const *self as usize
     }
 
     pub(crate) fn is_nonblocking(&self) -> bool {

@@ -69,9 +69,8 @@ impl SocketName {
         let mut name = SocketName::NONE;
         let length = path.len().min(MOST_NAME - PATH_AT - 1);
         name.bytes[0] = AF_UNIX as u8;
-        for (to, from) in name.bytes[PATH_AT..].iter_mut().zip(&path[..length]) {
-            *to = *from;
-        }
+        // SAFETY: there is room for so much.
+        unsafe { bytes::copy(name.bytes.as_mut_ptr().add(PATH_AT), path.as_ptr(), length) };
         name.length = (PATH_AT + length + usize::from(length > 0)) as u16;
         name
     }
@@ -107,6 +106,15 @@ impl SocketName {
             }
             _ => true,
         }
+    }
+
+    /// An address of the old kind, written as one of the new kind.
+    fn is_mapped(&self) -> bool {
+        let local = matches!(self.bytes[20], 0 | 127);
+        self.family() == AF_INET6
+            && self.bytes[8..18].iter().all(|&byte| byte == 0)
+            && self.bytes[18] & self.bytes[19] == 0xff
+            && local
     }
 
     fn same(&self, other: &SocketName) -> bool {
@@ -283,7 +291,19 @@ pub(crate) unsafe fn connect(number: usize, at: usize, length: usize) -> isize {
     };
     match it.form.get() {
         Form::Socket => {}
-        Form::Datagram if name.is_inside() => {
+        Form::Datagram if name.family() == AF_UNSPEC => {
+            it.name.set(SocketName::NONE);
+            it.peer_name.set(SocketName::NONE);
+            return 0;
+        }
+        Form::Datagram if name.is_inside() || name.is_mapped() => {
+            // Whoever asks which way it would go is told so.
+            let family = i32::from(it.family.get());
+            let mut own = SocketName::loopback(family, next_port());
+            if name.is_mapped() || family == AF_INET6 && name.family() == AF_INET {
+                own.bytes[18..24].copy_from_slice(&[0xff, 0xff, 127, 0, 0, 1]);
+            }
+            it.name.set(own);
             it.peer_name.set(name);
             return 0;
         }
@@ -338,7 +358,7 @@ pub(crate) unsafe fn accept(number: usize, name: usize, length: usize, flags: i3
     it.pending_count.set(it.pending_count.get() - 1);
     end.pending.set(0);
     end.flags.set(O_RDWR | flags & SOCK_NONBLOCK);
-    waits::something_changed();
+    waits::something_changed(it);
     descriptors::set(fd as usize, Kind::Channel(far as u16));
     fd
 }

@@ -5,6 +5,7 @@ use crate::files::descriptors;
 use crate::memory::accesses;
 use crate::memory::bytes;
 use crate::memory::own::Scratch;
+use crate::memory::shadow::is_persistent;
 use crate::syscalls::dispatch;
 use crate::syscalls::error;
 use crate::syscalls::signals;
@@ -126,7 +127,13 @@ unsafe fn take(end: &Channel, to: usize, length: usize, how: Manner) -> usize {
     });
     let got = end.arrivals.each(length, |from, piece, before| {
         // SAFETY: a piece of what arrived; of the target, what the caller promises.
-        unsafe { accesses::copy((to + before) as *mut u8, from, piece, 0, origin) };
+        unsafe {
+            if accesses::others_see() && !is_persistent(to) {
+                accesses::hand_over(to + before, from, piece, origin);
+            } else {
+                accesses::copy((to + before) as *mut u8, from, piece, 0, origin);
+            }
+        };
     });
     if got > 0 && !how.peek {
         let was_full = room(end) == 0;

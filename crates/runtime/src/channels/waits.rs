@@ -1,12 +1,13 @@
 //! Nothing is ready. Who could still act is the client of the run, time, and other threads; if nobody can, the run is over: well,
 //! where the client has done all that it was to do, and otherwise not.
 
-use super::{client, names, used};
+use super::{Channel, client, hold, interests, let_go, names, used};
 use crate::run::outcome::{self, Report};
 use crate::state::run;
 use crate::syscalls::clock;
 use crate::syscalls::dispatch;
 use crate::syscalls::error;
+use crate::threads::channel_calls;
 use client::Acted;
 use landfall_vocab::shared::End;
 
@@ -21,7 +22,7 @@ pub(crate) enum Rested {
 
 /// Performs what may have to wait: `attempt` says what came of it, or that nothing is ready. An error number where nothing came of it.
 pub(crate) fn until(
-    _number: usize,
+    number: usize,
     nonblocking: bool,
     what: &[u8],
     mut attempt: impl FnMut() -> Option<isize>,
@@ -34,7 +35,7 @@ pub(crate) fn until(
             looked_in_vain();
             return Err(error(libc::EAGAIN));
         }
-        if rest(None, what) == Rested::Interrupted {
+        if rest(For::One(number), None, what) == Rested::Interrupted {
             return Err(error(libc::EINTR));
         }
     }
@@ -53,11 +54,28 @@ pub(crate) fn moment(nanoseconds: u64) -> u64 {
 }
 
 /// Waits until something may be ready, at most until a moment of virtual time.
-pub(crate) fn rest(until: Option<u64>, what: &[u8]) -> Rested {
+pub(crate) fn rest(who: For, until: Option<u64>, what: &[u8]) -> Rested {
     match client::acts() {
         Acted::Something => return Rested::LookAgain,
         Acted::Signalled => return Rested::Interrupted,
         Acted::Nothing => {}
+    }
+    if channel_calls::are_shared() {
+        // Whoever closes it meanwhile closes it when the wait is over.
+        let held = match who {
+            For::One(number) => Some(number as u16),
+            For::Any => None,
+        };
+        held.into_iter().for_each(hold);
+        let reached = channel_calls::wait(who, until.is_some());
+        held.into_iter().for_each(let_go);
+        return match (reached, until) {
+            (true, _) | (false, None) => Rested::LookAgain,
+            (false, Some(until)) => {
+                run().clock.set(run().clock.get().max(until));
+                Rested::TimedOut
+            }
+        };
     }
     let context = dispatch::context();
     if let Some(next) = client::sleeps_until()
@@ -138,4 +156,19 @@ fn nobody_connects() -> ! {
 }
 
 /// Somebody may wait for what has just happened.
-pub(crate) fn something_changed() {}
+pub(crate) fn something_changed(it: &Channel) {
+    let used = used();
+    used.changed.set(true);
+    if used.waiting.get() > 0 {
+        it.happened.set(true);
+        interests::something_changed(it);
+    }
+}
+
+/// What it is that a thread waits for.
+#[derive(Clone, Copy)]
+pub(crate) enum For {
+    /// Something happens to this channel; of a set, to one of its members.
+    One(usize),
+    Any,
+}

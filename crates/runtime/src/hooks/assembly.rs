@@ -8,19 +8,20 @@ use crate::run::call_stack;
 use crate::run::trace::Origin;
 use crate::state::{run, watching};
 use crate::threads::visible::{self, Access};
-use crate::threads::{fence, leftovers, unseen};
+use crate::threads::{fence, leftovers, stepped};
 use core::arch::global_asm;
 use core::cell::Cell;
+use core::mem::MaybeUninit;
 use landfall_vocab::builtin::Builtin;
-use landfall_vocab::record::unseen as what_unseen;
 
 /// What an instruction does to its operand. The compiler has the same numbers.
-const LOAD: usize = 0;
-const UPDATE: usize = 2;
-const LOCKED: usize = 3;
+pub(crate) const LOAD: usize = 0;
+pub(crate) const STORE: usize = 1;
+pub(crate) const UPDATE: usize = 2;
+pub(crate) const LOCKED: usize = 3;
 
 /// The longest operand that is announced.
-const MOST: usize = 16;
+pub(crate) const MOST: usize = 32;
 /// As the pass says it of assembly inside of functions.
 const VOLATILE: u32 = 1 << 3;
 
@@ -74,14 +75,34 @@ global_asm!(
     "mov rdi, [rbp+8]",
     "call {fence}",
     back!(),
+    // The processor traps behind each instruction from then on.
     outer!("__lf_assembly_unknown"),
     "mov rdi, [rbp+8]",
     "call {unknown}",
+    "test eax, eax",
+    "je 2f",
+    "or qword ptr [rbp-8], 0x100",
+    "2:",
+    back!(),
+    outer!("__lf_assembly_entered"),
+    "call {entered}",
+    back!(),
+    outer!("__lf_assembly_head"),
+    "push r12",
+    "push r13",
+    "push r14",
+    "push r15",
+    "mov rdi, rbp",
+    "mov rsi, rsp",
+    "call {head}",
+    "add rsp, 32",
     back!(),
     before = sym before,
     after = sym after,
     fence = sym orders,
     unknown = sym unknown,
+    entered = sym stepped::source_entered,
+    head = sym head,
 );
 
 fn here(caller: usize) -> Origin {
@@ -90,14 +111,20 @@ fn here(caller: usize) -> Origin {
 
 unsafe extern "C" fn before(address: usize, what: usize, caller: usize) {
     call_stack::enter();
-    let now = &run().instruction;
-    now.stores.set(false);
+    run().instruction.stores.set(false);
     let (touch, length) = (what & 0xff, what >> 8);
     // Persistent memory is seen as it is touched.
-    if !watching() || is_persistent(address) || length > MOST {
-        return;
+    if watching() && !is_persistent(address) && length <= MOST {
+        // SAFETY: the program is about to touch so many bytes there.
+        unsafe { announce(address, length, touch, here(caller)) };
     }
-    let origin = here(caller);
+}
+
+/// The next instruction touches these bytes, no more than [`MOST`].
+///
+/// # Safety
+/// The program is about to touch so many bytes there.
+pub(crate) unsafe fn announce(address: usize, length: usize, touch: usize, origin: Origin) {
     let mut loaded = [0u8; MOST];
     // SAFETY: the program is about to touch so many bytes there.
     let access = unsafe {
@@ -127,6 +154,20 @@ unsafe extern "C" fn before(address: usize, what: usize, caller: usize) {
 
 unsafe extern "C" fn after() {
     call_stack::enter();
+    // SAFETY: the instruction that was announced has happened.
+    unsafe { settle() };
+}
+
+/// Has an instruction stored, and nobody knows of it?
+pub(crate) fn is_waiting() -> bool {
+    run().instruction.stores.get()
+}
+
+/// What the last instruction stored is a store like any other.
+///
+/// # Safety
+/// The instruction that was announced has happened, and nobody else has run since.
+pub(crate) unsafe fn settle() {
     let now = &run().instruction;
     if !now.stores.replace(false) {
         return;
@@ -161,8 +202,32 @@ unsafe extern "C" fn orders(caller: usize) {
     fence(here(caller));
 }
 
-unsafe extern "C" fn unknown(caller: usize) {
+/// An instruction comes that nobody knows: is it looked at as it happens?
+unsafe extern "C" fn unknown(caller: usize) -> u32 {
     call_stack::enter();
-    unseen::note(what_unseen::ASSEMBLY, here(caller));
     leftovers::anything_is_read();
+    stepped::begins_at(here(caller), caller)
+}
+
+/// Registers as they were put on the stack: above `frame` who called, below it the others, and from `others` on four more and vectors.
+unsafe extern "C" fn head(frame: *const u64, others: *const u64) {
+    const ON_STACK: usize = 11;
+    const OTHERS: usize = 4;
+    const VECTORS_AT: usize = 160 / 8;
+    const VECTORS: usize = 32;
+    call_stack::enter();
+    const KEPT: usize = 2 + ON_STACK + OTHERS + VECTORS;
+    // Zeros would be put there by `memset`, which may be the program's.
+    let mut kept = MaybeUninit::<[u64; KEPT]>::uninit();
+    let room = kept.as_mut_ptr().cast::<u64>();
+    // SAFETY: where the code above has put them.
+    unsafe {
+        let to = |at: usize| room.add(at).cast::<u8>();
+        bytes::copy(to(1), frame.sub(ON_STACK).cast(), 8 * (1 + ON_STACK));
+        bytes::copy(to(2 + ON_STACK), others.cast(), 8 * OTHERS);
+        let vectors = others.add(OTHERS + VECTORS_AT);
+        bytes::copy(to(2 + ON_STACK + OTHERS), vectors.cast(), 8 * VECTORS);
+        let caller = *frame.add(1) as usize;
+        stepped::source_comes_round(here(caller), caller as u64, room, 8 * (KEPT - 1));
+    }
 }

@@ -10,7 +10,7 @@ use crate::run::outcome::{self, Report};
 use crate::run::trace::Origin;
 use crate::state::{run, server};
 use crate::syscalls::sys;
-use crate::threads::visible;
+use crate::threads::{frames, visible};
 use landfall_vocab::builtin::Builtin;
 use landfall_vocab::shared::{End, heap_error, option};
 
@@ -155,6 +155,19 @@ pub(crate) fn look_if_asked(address: usize, length: usize, writes: bool) {
     }
 }
 
+/// The same of a store that goes into the buffer. Whether it meets a variable that is gone turns out when it leaves that, if that is a step.
+pub(crate) fn look_before_push(address: usize, length: usize, leaves_in_step: bool) {
+    if on() && crate::state::running() {
+        match leaves_in_step {
+            true => {
+                look_at_heap(address, length, true);
+                frames::touches_own(address, length);
+            }
+            false => look(address, length, true),
+        }
+    }
+}
+
 /// Would it?
 pub(crate) fn refuses(address: usize, length: usize) -> bool {
     if !on() || !crate::state::running() {
@@ -196,7 +209,17 @@ pub(crate) fn committed_late(
     block: KnownBlock,
     origin: Origin,
 ) -> ! {
-    let kind = heap_error::WRITE_AFTER_FREE;
+    committed_to(heap_error::WRITE_AFTER_FREE, address, length, block, origin)
+}
+
+/// The same, of any kind.
+pub(crate) fn committed_to(
+    kind: i32,
+    address: usize,
+    length: usize,
+    block: KnownBlock,
+    origin: Origin,
+) -> ! {
     // SAFETY: the caller has the block's record.
     unsafe { report(kind, address, length, Some(block), Some(origin)) }
 }
@@ -225,6 +248,12 @@ fn is_heap(address: usize) -> bool {
 
 #[inline(always)]
 pub(crate) fn look(address: usize, length: usize, writes: bool) {
+    look_at_heap(address, length, writes);
+    frames::look(address, length, writes);
+}
+
+#[inline(always)]
+fn look_at_heap(address: usize, length: usize, writes: bool) {
     // SAFETY: the shadow of all of the heap is mapped before it is looked at.
     unsafe {
         if is_heap(address) {

@@ -13,6 +13,7 @@ mod instruction;
 pub(crate) mod kernel_pointers;
 pub(crate) mod limits;
 pub(crate) mod marked;
+pub(crate) mod operand;
 pub(crate) mod own;
 mod persistent_heap;
 pub(crate) mod probe;

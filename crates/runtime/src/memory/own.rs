@@ -24,8 +24,8 @@ pub(crate) mod place {
     pub(crate) const SCRATCH_LEN: usize = 512 << 30;
     pub(crate) const OVERLAY: usize = 0x3300_0000_0000;
     pub(crate) const OVERLAY_LEN: usize = 1 << 30;
-    pub(crate) const CHANNELS: usize = 0x3380_0000_0000;
-    pub(crate) const CHANNELS_LEN: usize = 8 << 30;
+    pub(crate) const CHANNELS: usize = landfall_vocab::window::CHANNELS.start as usize;
+    pub(crate) const CHANNELS_LEN: usize = landfall_vocab::window::CHANNELS.end as usize - CHANNELS;
     pub(crate) const INPUT: usize = 0x3c00_0000_0000;
     pub(crate) const SHARED: usize = 0x4000_0000_0000;
 }

@@ -13,10 +13,7 @@ pub(crate) fn walk(mut frame: usize, into: &mut [u64]) -> usize {
     // SAFETY: frames are followed inside the stack only, which is mapped.
     unsafe {
         while count < into.len() {
-            let inside = frame >= run().stack.get().0
-                && frame <= run().stack.get().1.saturating_sub(16)
-                && frame.is_multiple_of(8);
-            if !inside {
+            if !is_inside(frame) || !frame.is_multiple_of(8) {
                 break;
             }
             let outer = *(frame as *const usize);
@@ -26,13 +23,23 @@ pub(crate) fn walk(mut frame: usize, into: &mut [u64]) -> usize {
             }
             into[count] = back as u64;
             count += 1;
-            if outer <= frame {
+            // From a stack for handlers to the one that was interrupted, it may go either way.
+            let aside = run().alternate.get();
+            let crosses = aside.has(frame) && !aside.has(outer);
+            if outer <= frame && !crosses {
                 break;
             }
             frame = outer;
         }
     }
     count
+}
+
+/// Is it on the stack of the running thread, or on the one for its handlers?
+fn is_inside(frame: usize) -> bool {
+    let (low, high) = run().stack.get();
+    let aside = run().alternate.get();
+    (low..=high.saturating_sub(16)).contains(&frame) || aside.has(frame) && aside.has(frame + 15)
 }
 
 #[inline(always)]
@@ -47,10 +54,9 @@ pub(crate) fn frame_pointer() -> usize {
 #[cold]
 pub(crate) fn program_behind(return_address: usize) -> usize {
     const OURS: usize = 16;
-    let (low, high) = run().stack.get();
     let mut frame = frame_pointer();
     for _ in 0..OURS {
-        if frame < low || frame > high.saturating_sub(16) {
+        if !is_inside(frame) {
             return 0;
         }
         // SAFETY: functions of ours keep frame pointers, and this is on the stack.

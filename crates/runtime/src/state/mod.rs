@@ -107,7 +107,7 @@ pub(crate) fn watch(on: bool) {
     crate::memory::rewritten::watch(on);
     __lf_window.0.0.set(if on {
         u64::MAX
-    } else if run().marked.get() != 0 {
+    } else if run().marked.get() != 0 || run().graves.get() != 0 {
         MARKED_TOO
     } else if crate::memory::heap_checks::on() {
         HEAP_TOO

@@ -11,6 +11,7 @@ use crate::memory::unannounced::Watch;
 use crate::run::endless::Look;
 use crate::run::shared::control;
 use crate::syscalls::dispatch::Current;
+use crate::syscalls::handlers::AlternateStack;
 use crate::syscalls::signals::{Action, Faults};
 use crate::syscalls::timers::Timers;
 use crate::threads::Threads;
@@ -93,6 +94,10 @@ pub(crate) struct Run {
     pub(crate) tick_budget: Cell<i64>,
     pub(crate) faults: Cell<Faults>,
     pub(crate) mask: Cell<u64>,
+    /// Set aside by the running thread for its handlers.
+    pub(crate) alternate: Cell<AlternateStack>,
+    /// Who gets the result of the system call being performed, where a handler runs before; zero for whoever made it.
+    pub(crate) answer_to: Cell<usize>,
     pub(crate) actions: [Cell<Action>; 65],
 
     // Files.
@@ -122,6 +127,8 @@ pub(crate) struct Run {
     pub(crate) given_stacks: Cell<bool>,
     /// Blocks that the program has marked, in the server's table.
     pub(crate) marked: Cell<usize>,
+    /// Local variables that are gone and others may know, in the table of frames.
+    pub(crate) graves: Cell<usize>,
     /// Threads that wait for a condition.
     pub(crate) waiting: Cell<u32>,
 

@@ -13,6 +13,7 @@ use crate::syscalls::channels;
 use crate::syscalls::clock;
 use crate::syscalls::dispatch::{Call, refuse};
 use crate::syscalls::error;
+use crate::syscalls::handlers;
 use crate::syscalls::io;
 use crate::syscalls::machine::{prctl, system_information, uname};
 use crate::syscalls::mappings::{map, own_memory, set_break, unmap};
@@ -79,7 +80,7 @@ pub(crate) fn perform(call: &Call) -> isize {
             ),
             SYS_clone => cloned(call, a as u64),
             SYS_clone3 => cloned(call, *(a as *const u64)),
-            SYS_fork | SYS_vfork => refuse(&[b"fork: the program creates a process"]),
+            SYS_fork | SYS_vfork => refuse(&[PROCESS]),
             SYS_signalfd | SYS_signalfd4 => refuse(&[
                 b"signalfd: signals that are read from a descriptor are not searched; use sigwait",
             ]),
@@ -90,9 +91,12 @@ pub(crate) fn perform(call: &Call) -> isize {
             SYS_getpid | SYS_gettid | SYS_getpgrp | SYS_getpgid | SYS_getsid
             | SYS_set_tid_address => PID,
             SYS_getppid => PARENT,
-            SYS_set_robust_list | SYS_rseq | SYS_membarrier | SYS_sched_yield | SYS_sigaltstack
-            | SYS_setpgid => 0,
+            SYS_set_robust_list | SYS_rseq | SYS_membarrier | SYS_sched_yield | SYS_setpgid => 0,
 
+            SYS_sigaltstack => {
+                let stack_pointer = (*call.context).uc_mcontext.gregs[REG_RSP as usize];
+                handlers::set_aside(a as *const _, b as *mut _, stack_pointer as usize)
+            }
             SYS_rt_sigaction => signals::set_action(a, b as *const _, c as *mut _),
             SYS_rt_sigprocmask => signals::set_mask(a as i32, b as *const u64, c as *mut u64),
             SYS_rt_sigpending => store(a, 0u64),
@@ -174,8 +178,17 @@ pub(crate) fn perform(call: &Call) -> isize {
             | SYS_getpriority
             | SYS_mincore => as_it_is(call),
 
+            // Servers give rights up that they do not have.
+            SYS_setuid if a as isize == sys::raw(SYS_geteuid, []) => 0,
+            SYS_setgid if a as isize == sys::raw(SYS_getegid, []) => 0,
+
             number if forbidden(number) => {
-                refuse(&[b"this system call reaches outside the program"])
+                let mut digits = [0u8; 20];
+                let number = crate::memory::bytes::decimal(number as u64, &mut digits);
+                refuse(&[
+                    b"this system call reaches outside the program: number ",
+                    number,
+                ])
             }
             _ => altering(call),
         }
@@ -263,9 +276,11 @@ pub(crate) fn alters_kernel(call: &Call) {
     }
 }
 
+const PROCESS: &[u8] = b"fork: the program creates a process, and what two processes do to each other is not searched; let a thread (pthread_create) do the child's work, on the memory that both share";
+
 fn cloned(call: &Call, flags: u64) -> isize {
     if flags & CLONE_THREAD as u64 == 0 {
-        refuse(&[b"fork: the program creates a process"])
+        refuse(&[PROCESS])
     }
     // SAFETY: the context is the kernel's record of the program at this call.
     let frame = unsafe { (*call.context).uc_mcontext.gregs[REG_RBP as usize] as usize };

@@ -3,7 +3,7 @@
 #![allow(non_upper_case_globals)] // libc names system calls in lower case
 
 use crate::channels::streams::Manner;
-use crate::channels::waits::{self, Rested};
+use crate::channels::waits::{self, For, Rested};
 use crate::channels::{self, Form, behind, channel, events, interests, names, readiness, streams};
 use crate::files::descriptors::{self, Kind};
 use crate::memory::accesses;
@@ -329,7 +329,7 @@ fn wait(call: &Call) -> isize {
                 waits::looked_in_vain();
                 return 0;
             }
-            match waits::rest(until, b"poll") {
+            match waits::rest(set.map_or(For::Any, For::One), until, b"poll") {
                 Rested::LookAgain => {}
                 Rested::TimedOut => return look(true),
                 Rested::Interrupted => return error(EINTR),

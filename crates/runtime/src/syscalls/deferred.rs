@@ -14,7 +14,8 @@ use crate::run::shared::control;
 use crate::run::trace::Origin;
 use crate::state::{run, watching};
 use crate::syscalls::dispatch::{self, Call};
-use crate::threads;
+use crate::syscalls::handlers;
+use crate::threads::{self, channel_calls, raw_clone};
 use core::arch::global_asm;
 use landfall_vocab::builtin::Builtin;
 use libc::*;
@@ -25,10 +26,15 @@ pub(crate) fn is_for(call: &Call) -> bool {
     let stack = unsafe { (*call.context).uc_mcontext.gregs[REG_RSP as usize] as usize };
     // In a handler of the program's, on the stack for signals, it is performed where it is.
     let on_own_stack = stack.wrapping_sub(place::SIGNAL_STACK) >= place::SIGNAL_STACK_LEN;
+    if on_own_stack && raw_clone::is_for(call) {
+        return true;
+    }
     threads::on()
         && watching()
         && on_own_stack
-        && (may_signal(call) || control().pm_dir_len != 0 && concerns_files(call))
+        && (may_signal(call)
+            || concerns_channels(call)
+            || control().pm_dir_len != 0 && concerns_files(call))
 }
 
 /// Could a handler of the program's run in it? What that does is done in steps, like all the rest.
@@ -37,6 +43,25 @@ fn may_signal(call: &Call) -> bool {
         SYS_kill | SYS_tkill | SYS_tgkill | SYS_rt_sigqueueinfo => true,
         SYS_rt_sigaction | SYS_rt_sigprocmask => threads::signals::are_expected(),
         SYS_nanosleep | SYS_clock_nanosleep | SYS_pause => run().alarm.get() != 0,
+        _ => false,
+    }
+}
+
+/// Does it make channels, is it on one, or does it wait for some?
+fn concerns_channels(call: &Call) -> bool {
+    let [a, b, c, ..] = call.arguments;
+    let is_one = |fd: usize| matches!(descriptors::kind(fd), Kind::Channel(_));
+    match call.number {
+        SYS_pipe | SYS_pipe2 | SYS_socketpair | SYS_eventfd | SYS_eventfd2 | SYS_epoll_create
+        | SYS_epoll_create1 | SYS_socket | SYS_poll | SYS_ppoll | SYS_select | SYS_pselect6
+        | SYS_close_range => true,
+        SYS_epoll_wait | SYS_epoll_pwait | SYS_epoll_pwait2 | SYS_epoll_ctl | SYS_bind
+        | SYS_listen | SYS_accept | SYS_accept4 | SYS_connect | SYS_shutdown | SYS_sendto
+        | SYS_recvfrom | SYS_sendmsg | SYS_recvmsg | SYS_getsockname | SYS_getpeername
+        | SYS_setsockopt | SYS_getsockopt | SYS_read | SYS_write | SYS_readv | SYS_writev
+        | SYS_close | SYS_dup | SYS_fcntl | SYS_ioctl | SYS_fstat => is_one(a),
+        SYS_dup2 | SYS_dup3 | SYS_sendfile => is_one(a) || is_one(b),
+        SYS_copy_file_range => is_one(a) || is_one(c),
         _ => false,
     }
 }
@@ -140,14 +165,24 @@ pub(crate) fn after_fault() -> *const () {
 }
 
 /// What the kernel writes of a context: flags, link, stack, registers, mask.
-const CONTEXT: usize = 304;
-const RED_ZONE: usize = 128;
+pub(crate) const CONTEXT: usize = 304;
+pub(crate) const RED_ZONE: usize = 128;
+pub(crate) const TRAP: i64 = 0x100;
 
 /// Lets the signal handler return into the call, on the thread's own stack.
 ///
 /// # Safety
 /// `context` is what the kernel gave to the handler that runs.
 pub(crate) unsafe fn go(context: *mut ucontext_t) {
+    // SAFETY: what the caller promises.
+    unsafe { go_to(context, __lf_deferred as *const ()) }
+}
+
+/// Lets it return into code of ours, which finds the context at the top of the stack and goes on with it.
+///
+/// # Safety
+/// `context` is what the kernel gave to the handler that runs.
+pub(crate) unsafe fn go_to(context: *mut ucontext_t, code: *const ()) {
     // SAFETY: what the caller promises.
     unsafe {
         let registers = &raw mut (*context).uc_mcontext.gregs;
@@ -160,7 +195,9 @@ pub(crate) unsafe fn go(context: *mut ucontext_t) {
         bytes::copy(at as *mut u8, context as *const u8, CONTEXT);
         (*(at as *mut ucontext_t)).uc_mcontext.fpregs = vector_at as *mut _;
         (*registers)[REG_RSP as usize] = at as i64;
-        (*registers)[REG_RIP as usize] = __lf_deferred as *const () as i64;
+        // Whoever goes on instruction by instruction does so behind the call.
+        (*registers)[REG_EFL as usize] &= !TRAP;
+        (*registers)[REG_RIP as usize] = code as i64;
     }
 }
 
@@ -168,7 +205,7 @@ pub(crate) unsafe fn go(context: *mut ucontext_t) {
 ///
 /// # Safety
 /// `state` is what the kernel saved of vector registers.
-unsafe fn vector_length(state: *const u8) -> usize {
+pub(crate) unsafe fn vector_length(state: *const u8) -> usize {
     const MAGIC: u32 = 0x4650_5853;
     const SOFTWARE: usize = 464;
     const LEGACY: usize = 512;
@@ -186,15 +223,30 @@ unsafe extern "C" fn perform(context: *mut ucontext_t) {
     unsafe {
         let call = Call::of(context);
         let caller = dispatch::caller_in(context);
+        if raw_clone::is_for(&call) {
+            let caller = (*context).uc_mcontext.gregs[REG_RIP as usize] as usize;
+            let result = raw_clone::perform(&call, context, caller);
+            (*context).uc_mcontext.gregs[REG_RAX as usize] = result as i64;
+            return;
+        }
         if may_signal(&call) {
             threads::drain(caller);
             // Before it, signals come as before; what it unblocks, before it returns.
             let origin = Origin::library(Builtin::system_call, caller);
             threads::signals::look(origin);
+            run().answer_to.set(0);
             let result = dispatch::perform(&call, false);
-            (*context).uc_mcontext.gregs[REG_RAX as usize] = result as i64;
+            handlers::answer(context, result);
             run().call.set(dispatch::Current::NONE);
             threads::signals::look(origin);
+            return;
+        }
+        if concerns_channels(&call) {
+            channel_calls::enter(caller);
+            let result = dispatch::perform(&call, true);
+            (*context).uc_mcontext.gregs[REG_RAX as usize] = result as i64;
+            channel_calls::leave(caller);
+            run().call.set(dispatch::Current::NONE);
             return;
         }
         if is_locked(call.number) {
@@ -214,5 +266,12 @@ unsafe extern "C" fn perform(context: *mut ucontext_t) {
 /// The call failed in the middle; its result is known.
 unsafe extern "C" fn end(context: *mut ucontext_t) {
     // SAFETY: the context is the kernel's record of the program at this call.
-    unsafe { threads::unlock_pool(dispatch::caller_in(context)) };
+    unsafe {
+        let caller = dispatch::caller_in(context);
+        // Its number is where its result is now.
+        match channel_calls::is_inside() {
+            true => channel_calls::leave(caller),
+            false => threads::unlock_pool(caller),
+        }
+    };
 }

@@ -4,6 +4,7 @@
 use crate::run::outcome::{self, Report};
 use crate::run::trace::Origin;
 use crate::state::{Mode, budget, run, server};
+use crate::syscalls::handlers;
 use crate::syscalls::sys;
 use landfall_vocab::builtin::Builtin;
 use landfall_vocab::shared::End;
@@ -89,9 +90,10 @@ pub(crate) unsafe extern "C" fn on_syscall(
             return crate::syscalls::deferred::go(context);
         }
         let outer = run().call.get();
+        run().answer_to.set(0);
         let result = perform(&call, false);
         run().call.set(outer);
-        (*registers)[libc::REG_RAX as usize] = result as i64;
+        handlers::answer(context, result);
     }
 }
 

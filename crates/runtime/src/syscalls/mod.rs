@@ -10,6 +10,7 @@ pub(crate) mod channels;
 pub(crate) mod clock;
 pub(crate) mod deferred;
 pub(crate) mod dispatch;
+pub(crate) mod handlers;
 pub(crate) mod io;
 pub(crate) mod machine;
 pub(crate) mod mappings;

@@ -6,6 +6,7 @@ use crate::memory::own::place;
 use crate::run::outcome::{self, Report};
 use crate::run::shared::{self, trace_len};
 use crate::state::{Mode, budget, run, server};
+use crate::syscalls::handlers::{self, Going};
 use crate::syscalls::sys;
 use core::sync::atomic::Ordering::Relaxed;
 use landfall_vocab::shared::End;
@@ -103,17 +104,22 @@ pub(crate) fn begin() {
     }
 }
 
+/// The stack that handlers of ours run on.
+pub(crate) fn signal_stack() -> libc::stack_t {
+    libc::stack_t {
+        ss_sp: place::SIGNAL_STACK as *mut _,
+        ss_flags: 0,
+        ss_size: place::SIGNAL_STACK_LEN,
+    }
+}
+
 /// Installs the runtime's handlers on a stack of their own.
 pub(crate) fn install() {
     take_over();
     // SAFETY: handlers have the type that the kernel calls, and the structures are those of the kernel.
     unsafe {
         if sys::map(place::SIGNAL_STACK, place::SIGNAL_STACK_LEN).is_some() {
-            let stack = libc::stack_t {
-                ss_sp: place::SIGNAL_STACK as *mut _,
-                ss_flags: 0,
-                ss_size: place::SIGNAL_STACK_LEN,
-            };
+            let stack = signal_stack();
             sys::raw(libc::SYS_sigaltstack, [&raw const stack as usize, 0]);
         }
     }
@@ -124,7 +130,7 @@ pub(crate) fn install() {
     take(libc::SIGPROF, on_tick);
 }
 
-type Handler = unsafe extern "C" fn(i32, *mut libc::siginfo_t, *mut libc::ucontext_t);
+pub(crate) type Handler = unsafe extern "C" fn(i32, *mut libc::siginfo_t, *mut libc::ucontext_t);
 
 fn take(signal: i32, handler: Handler) {
     // Not deferred and nothing masked: a handler may be left by a jump, and nothing has to be unmasked then. Restarting,
@@ -236,8 +242,11 @@ unsafe extern "C" fn on_fault(
         {
             return;
         }
-        if signal == libc::SIGTRAP && crate::memory::unannounced::on_step(context) {
-            return;
+        if signal == libc::SIGTRAP {
+            let stepped = crate::memory::unannounced::on_step(context);
+            if crate::threads::stepped::on_trap(context) || stepped {
+                return;
+            }
         }
         if matches!(signal, libc::SIGTRAP | libc::SIGILL)
             && crate::memory::rewritten::on_landing(signal, context)
@@ -331,21 +340,42 @@ unsafe fn deliver(signal: i32, info: *mut libc::siginfo_t, context: *mut libc::u
                 ..action
             });
         }
-        let handler: Handler = core::mem::transmute(action.handler);
-        // The handler is the program's code: its faults are its own.
-        let call = run().call.get();
-        run().call.set(crate::syscalls::dispatch::Current::NONE);
+        let going = handlers::go(signal, &action, info, context);
         let mask = run().mask.get();
-        run().mask.set(mask | action.blocks(signal as usize));
-        handler(signal, info, context);
-        run().mask.set(mask);
-        run().call.set(call);
-        // What the handler itself did is no progress of the program.
-        (*faults).returned = true;
-        (*faults).events = trace_len().load(Relaxed);
-        (*faults).budget = budget().get();
+        let blocked = mask | action.blocks(signal as usize);
+        match going {
+            Going::NoRoom => return false,
+            Going::Goes => run().mask.set(blocked),
+            Going::Stays => {
+                let handler: Handler = core::mem::transmute(action.handler);
+                // The handler is the program's code: its faults are its own.
+                let call = run().call.get();
+                run().call.set(crate::syscalls::dispatch::Current::NONE);
+                run().mask.set(blocked);
+                match handlers::other_stack(&action, (&raw const mask) as usize) {
+                    Some(top) => {
+                        handlers::call_on(top, action.handler, signal as usize, info, context)
+                    }
+                    None => handler(signal, info, context),
+                }
+                run().mask.set(mask);
+                run().call.set(call);
+                handled();
+            }
+        }
         true
     }
+}
+
+/// A handler has returned. What it did itself is no progress of the program.
+pub(crate) fn handled() {
+    let faults = run().faults.get();
+    run().faults.set(Faults {
+        returned: true,
+        events: trace_len().load(Relaxed),
+        budget: budget().get(),
+        ..faults
+    });
 }
 
 /// The last fault the program handled.

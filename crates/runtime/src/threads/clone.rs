@@ -56,9 +56,14 @@ unsafe extern "C" fn __lf_weak_clone(
                 clone(start, stack, flags, argument, parent, storage, child)
             });
         }
-        if flags & SHARED != SHARED {
-            refuse(b"clone: the program creates a process; a thread shares memory, handlers and its process (CLONE_VM, CLONE_SIGHAND, CLONE_THREAD)");
-        }
+        let cloned = Cloned {
+            flags,
+            stack,
+            parent,
+            child,
+            storage,
+        };
+        cloned.check();
         if start == 0 || stack == 0 {
             *libc::__errno_location() = libc::EINVAL;
             return -1;
@@ -69,23 +74,7 @@ unsafe extern "C" fn __lf_weak_clone(
             ..How::new(start, argument)
         };
         match lifecycle::bear(core::ptr::null_mut(), how, caller!()) {
-            Ok(number) => {
-                let context = &tables().contexts[number];
-                let wanted = |flag: i32, place: usize| if flags & flag != 0 { place } else { 0 };
-                context.ids.set.set(wanted(libc::CLONE_CHILD_SETTID, child));
-                context
-                    .ids
-                    .clear
-                    .set(wanted(libc::CLONE_CHILD_CLEARTID, child));
-                if flags & libc::CLONE_SETTLS != 0 {
-                    context.thread_pointer.set(storage);
-                }
-                let id = id_of(number);
-                if flags & libc::CLONE_PARENT_SETTID != 0 {
-                    tell(parent, id, caller!());
-                }
-                id as i32
-            }
+            Ok(number) => begin(number, &cloned, argument, caller!()) as i32,
             Err(error) => {
                 *libc::__errno_location() = error;
                 -1
@@ -93,6 +82,55 @@ unsafe extern "C" fn __lf_weak_clone(
         }
     }
 }
+
+/// What a thread is asked for with; `stack` is its upper end.
+pub(super) struct Cloned {
+    pub(super) flags: i32,
+    pub(super) stack: usize,
+    pub(super) parent: usize,
+    pub(super) child: usize,
+    pub(super) storage: usize,
+}
+
+impl Cloned {
+    /// Is it a thread?
+    pub(super) fn check(&self) {
+        if self.flags & SHARED != SHARED {
+            refuse(b"clone: the program creates a process; a thread shares memory, handlers and its process (CLONE_VM, CLONE_SIGHAND, CLONE_THREAD)");
+        }
+    }
+}
+
+/// What the kernel does for a thread that was just created, before it begins with that argument: the number by which it knows it.
+///
+/// # Safety
+/// The program has asked for it.
+pub(super) unsafe fn begin(number: usize, cloned: &Cloned, argument: usize, caller: usize) -> u32 {
+    let context = &tables().contexts[number];
+    let asked = |flag: i32| cloned.flags & flag != 0;
+    let wanted = |flag: i32, place: usize| if asked(flag) { place } else { 0 };
+    context.argument.set(argument);
+    let ids = &context.ids;
+    ids.set.set(wanted(libc::CLONE_CHILD_SETTID, cloned.child));
+    ids.clear
+        .set(wanted(libc::CLONE_CHILD_CLEARTID, cloned.child));
+    if asked(libc::CLONE_SETTLS) {
+        context.thread_pointer.set(cloned.storage);
+    }
+    let id = id_of(number);
+    if asked(libc::CLONE_PARENT_SETTID) {
+        // SAFETY: what the caller promises.
+        unsafe { tell(cloned.parent, id, caller) };
+    }
+    id
+}
+
+/// Does `arch_prctl` set the thread's own storage, by this number?
+pub(super) fn sets_storage(operation: usize) -> bool {
+    operation == SET_FS
+}
+
+const SET_FS: usize = 0x1002;
 
 fn refuse(why: &[u8]) -> ! {
     outcome::fail(End::Forbidden, &[why])
@@ -116,7 +154,7 @@ unsafe fn tell(to: usize, id: u32, caller: usize) {
 }
 
 /// How far down a stack may reach of which only its top is known: to the beginning of its block of the heap; elsewhere, not far.
-fn lowest(top: usize) -> usize {
+pub(super) fn lowest(top: usize) -> usize {
     const LEAST: usize = 16 << 10;
     const PAGE: usize = 4096;
     if let Some(low) = heap_checks::beginning(top) {
@@ -169,7 +207,6 @@ extern "C" fn tells() -> ! {
 /// # Safety
 /// Its arguments are what the program gave to the system call.
 pub(super) unsafe fn system_call(number: i64, [a, b, ..]: [usize; 5]) -> Option<i64> {
-    const SET_FS: usize = 0x1002;
     let me = threads().current.get();
     match number {
         libc::SYS_set_tid_address => {
@@ -189,7 +226,7 @@ pub(super) unsafe fn system_call(number: i64, [a, b, ..]: [usize; 5]) -> Option<
         // Of the last thread it is the end of the process, too.
         libc::SYS_exit if me != 0 => lifecycle::ended(),
         libc::SYS_clone | libc::SYS_clone3 => refuse(
-            b"clone as a system call returns twice, on two stacks: call libc's `clone`, with the function that the thread runs",
+            b"libc's `syscall` cannot return from clone on two stacks: make the system call in assembly, or call libc's `clone`",
         ),
         _ => None,
     }

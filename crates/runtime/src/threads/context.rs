@@ -6,6 +6,7 @@ use super::given_stacks::GivenStack;
 use super::lifecycle::How;
 use super::said::ThreadSayings;
 use super::signals::ThreadSignals;
+use super::stepped::Stepped;
 use super::trusted::Trusted;
 use super::wakes::Wakes;
 use super::{MOST, descriptor, tables, threads};
@@ -14,6 +15,7 @@ use crate::memory::own::{allocate, place};
 use crate::run::trace::Origin;
 use crate::state::{run, server};
 use crate::syscalls::dispatch::Current;
+use crate::syscalls::handlers::AlternateStack;
 use crate::syscalls::sys;
 use core::arch::{asm, global_asm};
 use core::cell::Cell;
@@ -110,6 +112,7 @@ pub(crate) struct Context {
     pub(super) given_stack: GivenStack,
     pub(super) said: ThreadSayings,
     pub(super) trusted: Trusted,
+    pub(super) stepped: Stepped,
     pub(super) signals: ThreadSignals,
     pub(super) ids: ThreadIds,
     /// Its virtual time, while others run.
@@ -126,6 +129,8 @@ pub(crate) struct Context {
     scratch: Cell<usize>,
     /// Signals that it blocks, while others run.
     mask: Cell<u64>,
+    /// The stack that it has set aside for handlers, while others run.
+    alternate: Cell<AlternateStack>,
     /// The system call in the middle of which others went on.
     interrupted: Cell<bool>,
     call: Cell<(Current, Reach)>,
@@ -204,6 +209,7 @@ impl Context {
             given_stack,
             said,
             trusted,
+            stepped,
             signals,
             ids,
             clock,
@@ -216,6 +222,7 @@ impl Context {
             entered,
             scratch,
             mask,
+            alternate,
             interrupted,
             call,
         } = self;
@@ -236,6 +243,7 @@ impl Context {
         given_stack.begin();
         said.begin();
         trusted.begin();
+        stepped.begin();
         signals.begin();
         ids.begin();
         clock.set(run().clock.get());
@@ -248,6 +256,7 @@ impl Context {
         entered.set(0);
         scratch.set(0);
         mask.set(run().mask.get());
+        alternate.set(AlternateStack::NONE);
         interrupted.set(false);
         call.set((Current::NONE, Reach::NONE));
     }
@@ -392,6 +401,8 @@ unsafe extern "C" fn decided(me: usize) -> *const usize {
     run().clock.set(to.clock.get());
     leaving.mask.set(run().mask.get());
     run().mask.set(to.mask.get());
+    leaving.alternate.set(run().alternate.get());
+    run().alternate.set(to.alternate.get());
     leaving.scratch.set(run().scratch.get());
     run().scratch.set(to.scratch.get());
     threads().current.set(next);

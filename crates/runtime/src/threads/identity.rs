@@ -4,7 +4,7 @@
 
 use super::context::all_stacks;
 use super::lifecycle::How;
-use super::{descriptor, on, tables, threads, turns};
+use super::{descriptor, frames, on, tables, threads, turns};
 use crate::memory::heap;
 use crate::memory::own::place;
 use crate::run::trace::{self, Origin};
@@ -39,6 +39,9 @@ pub(super) fn returned(number: usize) {
 /// The running thread computes with an address (ABI).
 #[unsafe(no_mangle)]
 extern "C" fn __lf_number(address: usize) {
+    if on() {
+        frames::stores(0, address as u64);
+    }
     if on() && is_own(address as u64) {
         turns::publishes();
         trace::identity(threads().current.get(), identity::READ);
@@ -68,6 +71,7 @@ pub(super) fn reads(value: u64) {
 /// The running thread stores this there.
 #[inline(always)]
 pub(super) fn stores(to: usize, value: u64) {
+    frames::stores(to, value);
     // Others come to its thread-local variables only if they are told where those are.
     if is_own(value)
         && !is_on_own_stack(to)

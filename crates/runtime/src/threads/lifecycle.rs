@@ -3,8 +3,8 @@
 use super::context::{self, Status, Step};
 use super::steps::{self, depart, point};
 use super::{
-    MOST, cleanup, clone, descriptor, direct, given_stacks, identity, leftovers, on, sets, signals,
-    sleep_sets, store_buffer, tables, thread_specific, threads, turns, unseen,
+    MOST, cleanup, clone, descriptor, direct, frames, given_stacks, identity, leftovers, on, sets,
+    signals, sleep_sets, store_buffer, tables, thread_specific, threads, turns, unseen,
 };
 use crate::caller;
 use crate::libc::real::real;
@@ -12,7 +12,7 @@ use crate::memory::accesses;
 use crate::memory::shadow::is_persistent;
 use crate::run::outcome::{self};
 use crate::run::trace::Origin;
-use crate::state::{Mode, run, server, watch};
+use crate::state::{Mode, run, server, watch, watching};
 use landfall_vocab::builtin::Builtin;
 use landfall_vocab::record::step;
 use landfall_vocab::shared::{CREATIONS, End};
@@ -47,6 +47,7 @@ pub(super) fn ended() -> ! {
         }
     }
     thread_specific::destroy();
+    frames::leaves(0);
     given_stacks::leaves(threads().current.get());
     clone::ends();
     leave()
@@ -189,12 +190,17 @@ pub(super) unsafe fn bear(to: *mut usize, mut how: How, caller: usize) -> Result
             crate::memory::heap::begin(number);
         }
         turns::begin_thread(number);
+        frames::begin(number);
         // C++ skips atomics while libc says that there is one thread only.
         let single = server().single_threaded.get() as *mut u8;
         if !single.is_null() {
             *single = 0;
         }
         counts(number, how.again);
+        if !watching() {
+            frames::begin_to_look();
+        }
+        frames::stores(0, how.argument as u64);
         threads().apart.set(threads().apart.get() + 1);
         threads().only_main.set(false);
         watch(true);

@@ -6,6 +6,7 @@
 mod barrier;
 mod block;
 mod c11;
+pub(crate) mod channel_calls;
 mod cleanup;
 mod clone;
 mod condition;
@@ -14,6 +15,7 @@ mod context;
 mod descriptor;
 pub(crate) mod direct;
 mod fences;
+pub(crate) mod frames;
 mod futex;
 pub(crate) mod given_stacks;
 mod identity;
@@ -25,6 +27,7 @@ mod object_lifetime;
 mod objects;
 mod once;
 pub(crate) mod pthread;
+pub(crate) mod raw_clone;
 mod repeated;
 mod replaced;
 mod rwlock;
@@ -37,6 +40,7 @@ pub(crate) mod signals;
 mod sleep_sets;
 mod std_future;
 mod std_thread;
+pub(crate) mod stepped;
 mod steps;
 mod store_buffer;
 mod thread_specific;
@@ -144,6 +148,7 @@ pub(crate) struct Tables {
     stored: Cell<*mut leftovers::Stored>,
     repeated: Cell<*mut repeated::Repeated>,
     undo: Cell<*mut block::Undo>,
+    frames: Cell<*mut frames::Frames>,
     signal_infos: signals::SignalInfos,
     /// The top of the stack on which is decided who goes on.
     deciding: Cell<usize>,
@@ -193,6 +198,9 @@ pub(crate) fn prepare() -> bool {
     tables()
         .stored
         .set(allocate(size_of::<leftovers::Stored>()) as *mut leftovers::Stored);
+    tables()
+        .frames
+        .set(allocate(size_of::<frames::Frames>()) as *mut frames::Frames);
     server()
         .heaps
         .set(allocate(size_of::<[Heap; MOST]>()) as *mut [Heap; MOST]);
@@ -240,6 +248,7 @@ pub(crate) fn begin(job: &JobHeader) {
     objects().reset();
     sleep_sets::begin();
     repeated::begin();
+    frames::begin(0);
     signals::begin(job.flags);
     if threads.persistency.get() {
         watch(true);
@@ -308,6 +317,7 @@ fn is_own(end: End) -> bool {
             | End::Assumed
             | End::Reached
             | End::SignalUnsafe
+            | End::Client
     )
 }
 

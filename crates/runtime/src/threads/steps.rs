@@ -6,8 +6,8 @@ use super::context::{Context, Status, Step, decide, frame_of};
 use super::objects::Object;
 use super::sets::{ProcessSet, members};
 use super::{
-    block, condition, lifecycle, mutex, object_lifetime, objects, repeated, section, signals,
-    sleep_sets, store_buffer, tables, threads, turns, wakes,
+    block, channel_calls, condition, lifecycle, mutex, object_lifetime, objects, repeated, section,
+    signals, sleep_sets, store_buffer, tables, threads, turns, wakes,
 };
 use crate::run::call_stack;
 use crate::run::outcome::{self, Report};
@@ -432,6 +432,7 @@ fn stuck() -> ! {
     if turns::in_vain() || would_look() || signals::is_spent() || signals::would_interrupt() {
         stop_at_once(End::InVain)
     }
+    channel_calls::nobody_goes_on();
     let late = |context: &Context| {
         context.status.get() == Status::Ready && context.step.get().kind == step::LATE_WAKE
     };

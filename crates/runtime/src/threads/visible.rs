@@ -3,6 +3,7 @@
 
 use super::block;
 use super::context::Step;
+use super::frames;
 use super::identity;
 use super::leftovers;
 use super::repeated;
@@ -19,6 +20,7 @@ use crate::memory::accesses::{read_span, store_span};
 use crate::memory::bytes;
 use crate::memory::heap_checks;
 use crate::memory::shadow::{is_persistent, recording, view};
+use crate::run::call_stack;
 use crate::run::outcome::{self};
 use crate::run::shared::control;
 use crate::run::trace::{self, Origin};
@@ -167,12 +169,27 @@ pub(super) fn announce(
     };
     threads().pending.set(access);
     stop(address, length, origin);
-    if heap_checks::refuses(address, length) {
+    if frames::refuses(threads().current.get(), address, length)
+        || heap_checks::refuses(address, length)
+    {
         // It is in conflict with whoever freed that, so it must be known.
         access.done(0, 0, 0);
         heap_checks::look_if_asked(address, length, what & WRITE != 0);
     }
     access
+}
+
+/// These bytes of the running thread's stack are another variable's from now on, or nobody's: whoever touches them, before or after, is in
+/// conflict with that. They are `gone` with the first line, as blocks are.
+pub(super) fn changes_hands(start: usize, length: usize, origin: Origin, mut gone: impl FnMut()) {
+    by_lines(start, length.max(1), |at, piece| {
+        let access = announce(start + at, piece, WRITE, 0, origin);
+        // What is there is nobody's: it may be what calls of ours have left.
+        access.done(0, 0, 0);
+        if at == 0 {
+            gone();
+        }
+    });
 }
 
 /// A block of the heap is given back: whoever touches it, before or after, is in conflict with that. Its lines are steps one by one, but
@@ -294,6 +311,9 @@ impl Access {
             }
         }
         if !threads().only_main.get() && !repeated::again(me, object, self.flags, self.origin) {
+            if threads().announced.get() {
+                call_stack::log_of(me);
+            }
             trace::access(me, object, self.flags, self.origin, [found, left, expected]);
         }
         let writes = self.flags & WRITE != 0;
@@ -492,7 +512,7 @@ pub(crate) unsafe fn store(to: usize, from: *const u8, length: usize, abi: u32, 
                 // What is there already, and nobody can tell when it is stored, need not wait for anything.
                 let changes = || piece > 8 || found(to, piece) != digest(from, piece);
                 if visible || !store_buffer::goes_past(stream, to) && changes() {
-                    heap_checks::look_if_asked(to, piece, true);
+                    heap_checks::look_before_push(to, piece, visible);
                     die_now(to);
                     let hidden = if visible { 0 } else { READ };
                     let streamed = match streams {
@@ -500,6 +520,9 @@ pub(crate) unsafe fn store(to: usize, from: *const u8, length: usize, abi: u32, 
                         false => 0,
                     };
                     repeated::moved(threads().current.get(), origin);
+                    if threads().announced.get() {
+                        call_stack::log_of(threads().current.get());
+                    }
                     trace::access(
                         threads().current.get(),
                         pack(to, piece),

@@ -39,9 +39,11 @@ pub(crate) fn kind(outcome: &Outcome) -> Kind {
         Outcome::SignalUnsafe { .. } => Kind::SignalUnsafe,
         Outcome::Client { .. } => Kind::Client,
         Outcome::Heap { error, .. } => match error {
-            HeapError::ReadAfterFree | HeapError::WriteAfterFree | HeapError::LiveStack => {
-                Kind::UseAfterFree
-            }
+            HeapError::ReadAfterFree
+            | HeapError::WriteAfterFree
+            | HeapError::LiveStack
+            | HeapError::ReadsDeadFrame
+            | HeapError::WritesDeadFrame => Kind::UseAfterFree,
             HeapError::DoubleFree | HeapError::InvalidFree => Kind::DoubleFree,
             HeapError::ReadOutside | HeapError::WriteOutside => Kind::HeapOverflow,
         },

@@ -23,6 +23,17 @@ pub(crate) fn describe(
             block.length
         )
     };
+    let gone = |verb: &str, block: &HeapBlock| {
+        let into = match address.wrapping_sub(block.start) {
+            0 => String::new(),
+            offset if offset < block.length => format!(", {offset} bytes into it"),
+            _ => String::new(),
+        };
+        format!(
+            "{verb} {access} of a local variable of thread {}{into}; its function has returned",
+            block.thread()
+        )
+    };
     let outside = |verb: &str, block: Option<&HeapBlock>| match block {
         Some(block) if address >= block.start => {
             let end = block.start + block.length;
@@ -55,6 +66,10 @@ pub(crate) fn describe(
         }
         (HeapError::DoubleFree, None) => "frees a block a second time".to_owned(),
         (HeapError::InvalidFree, _) => format!("frees {address:#x}, which is no block of the heap"),
+        (HeapError::ReadsDeadFrame, Some(block)) => gone("reads", block),
+        (HeapError::WritesDeadFrame, Some(block)) => gone("writes", block),
+        (HeapError::ReadsDeadFrame, None) => format!("reads {access} of a frame that is gone"),
+        (HeapError::WritesDeadFrame, None) => format!("writes {access} of a frame that is gone"),
         (HeapError::LiveStack, _) => {
             format!(
                 "takes away the stack of thread {bytes}, which has not ended and still runs on it"
@@ -68,22 +83,37 @@ pub(crate) fn describe(
 /// Who allocated and who freed it.
 pub(crate) fn notes(outcome: &Outcome, names: &ProgramNames) -> Vec<String> {
     let Outcome::Heap {
-        block: Some(block), ..
+        block: Some(block),
+        error,
+        ..
     } = outcome
     else {
         return Vec::new();
     };
+    if matches!(
+        error,
+        HeapError::ReadsDeadFrame | HeapError::WritesDeadFrame
+    ) {
+        let places = places(&block.freed, names);
+        let thread = block.thread();
+        let returned = |places| format!("the function of thread {thread} returned at {places}");
+        return places.map(returned).into_iter().collect();
+    }
     let told = [("allocated", &block.allocated), ("freed", &block.freed)];
     told.into_iter()
-        .filter(|(_, stack)| !stack.is_empty())
         .filter_map(|(what, stack)| {
-            let frames = names.frames(stack);
-            let told = frames.iter().filter(|frame| !is_ours(&frame.file));
-            let places: Vec<String> = told.take(4).map(in_function).collect();
-            (!places.is_empty())
-                .then(|| format!("the block was {what} at {}", places.join(", called at ")))
+            let places = places(stack, names)?;
+            Some(format!("the block was {what} at {places}"))
         })
         .collect()
+}
+
+/// A call stack in words.
+fn places(stack: &[u64], names: &ProgramNames) -> Option<String> {
+    let frames = names.frames(stack);
+    let told = frames.iter().filter(|frame| !is_ours(&frame.file));
+    let places: Vec<String> = told.take(4).map(in_function).collect();
+    (!places.is_empty()).then(|| places.join(", called at "))
 }
 
 fn in_function(place: &Place) -> String {

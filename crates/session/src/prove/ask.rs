@@ -64,6 +64,7 @@ pub(crate) fn answers(source: &ProofSource, args: &ProveOptions, tell: &dyn Fn(S
             }
         };
         let translating = start.elapsed();
+        all.assumptions = program.assumptions.iter().cloned().collect();
         let start = Instant::now();
         let settled = proved.iter().filter(|answer| !may_change(answer));
         let settled = settled.cloned().collect();

@@ -90,6 +90,8 @@ pub struct Answers {
     pub refusal: Option<Refusal>,
     /// How far loops were followed.
     pub rounds: Vec<ProofRound>,
+    /// What a proof takes to hold, besides the memory model.
+    pub assumptions: Vec<String>,
 }
 
 /// Proves or refutes: a program in C or C++, or a litmus test.

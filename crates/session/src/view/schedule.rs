@@ -167,10 +167,17 @@ impl<'a> ScheduleNames<'a> {
 
     /// Who called where a transition of the last execution is; nobody where it is in a function that nobody calls.
     fn stack_of(&self, at: usize) -> Vec<Place> {
-        let stack = self
-            .threads
-            .naming()
-            .and_then(|naming| naming.stacks.get(at));
+        let naming = self.threads.naming();
+        self.frames(naming.and_then(|naming| naming.stacks.get(at)))
+    }
+
+    /// The same of an access that is no transition, or became one when it left a store buffer.
+    fn stack_at(&self, thread: usize, site: u32) -> Vec<Place> {
+        let naming = self.threads.naming();
+        self.frames(naming.and_then(|naming| naming.accessed(thread, site)))
+    }
+
+    fn frames(&self, stack: Option<&Vec<u64>>) -> Vec<Place> {
         let frames = stack.map_or_else(Vec::new, |stack| self.names.frames(stack));
         match frames.len() {
             0 | 1 => Vec::new(),
@@ -272,9 +279,15 @@ impl<'a> ScheduleNames<'a> {
             }
             return crate::names::address(offset);
         }
+        if landfall_native::is_channel(address) {
+            return "a pipe or socket".to_owned();
+        }
         match self.names.variable(address) {
             Some(name) if name.ends_with("threads::HEAP_LOCK") => "the persistent heap".to_owned(),
             Some(name) if name.ends_with("threads::POOL_LOCK") => "the pool files".to_owned(),
+            Some(name) if name.contains("channel_calls::CHANNEL_") => {
+                "pipes and sockets".to_owned()
+            }
             Some(name) if name.ends_with("text::NEXT_TOKEN") => "strtok's own variable".to_owned(),
             Some(name) => self.apart(name, address),
             None => {
@@ -297,6 +310,11 @@ impl<'a> ScheduleNames<'a> {
         remaps.into_iter().find(|name| *name == function)
     }
 
+    /// Is it what this function of the runtime's does?
+    fn is_of(&self, step: &Step, function: &str) -> bool {
+        self.names.function(self.threads.origin(step.site)) == Some(function)
+    }
+
     pub(crate) fn what(&self, step: &Step) -> String {
         let object = self.name(step.object, step.mask);
         let value = |value: u64| match value {
@@ -308,6 +326,12 @@ impl<'a> ScheduleNames<'a> {
                 self.remaps(step).unwrap_or("an atomic block").to_owned()
             }
             Act::Load => format!("reads {object}: {}", value(step.found)),
+            Act::Store if self.is_of(step, "function_return") => {
+                format!("returns: {object} is gone")
+            }
+            Act::Store if self.is_of(step, "function_entry") => {
+                format!("takes the place of {object}")
+            }
             Act::Store if self.remaps(step).is_some() => {
                 format!("{} of {object}", self.remaps(step).unwrap_or_default())
             }
@@ -434,7 +458,10 @@ impl<'a> ScheduleNames<'a> {
                 thread,
                 at: self.place_of(at, step).map(|at| line(&at)),
                 text: self.what(step),
-                stack: self.stack_of(at),
+                stack: match step.act {
+                    Act::Commit => self.stack_at(thread, step.site),
+                    _ => self.stack_of(at),
+                },
                 what: match step.act {
                     _ if self.begins_block(step) => What::Sync(object),
                     Act::Commit => What::Commit(object),
@@ -502,7 +529,7 @@ impl<'a> ScheduleNames<'a> {
             thread: party.thread.into(),
             at: self.place(party.site).map(|at| line(&at)),
             text: format!("{verb} {object}{and}"),
-            stack: Vec::new(),
+            stack: self.stack_at(party.thread.into(), party.site),
             what,
         }
     }

@@ -350,8 +350,7 @@ struct State {
     issued: Vec<u32>,
     started: u64,
     history: bool,
-    /// Are uses of objects told apart?
-    orders: bool,
+    keep: Keep,
     /// Per cell, if it is one.
     objects: Vec<Object>,
     /// Operations on objects so far, per thread.
@@ -365,13 +364,22 @@ struct State {
 }
 
 /// Are reads and stores told apart, or states only? With loops there are too many histories.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Keep {
     Histories,
     /// Reads and stores, but not in which order locks and the like were used.
     Data,
+    /// The same, and in which order conditions were: in critical sections.
+    Conditions,
     /// Each signal of a condition chooses whom it wakes, by POSIX's words.
     States,
+}
+
+impl Keep {
+    /// Is it told in which order this was done?
+    fn tells(self, op: Sync) -> bool {
+        self == Keep::Histories || self == Keep::Conditions && objects::is_of_condition(op)
+    }
 }
 
 impl State {
@@ -387,11 +395,12 @@ impl State {
             issued: vec![0; threads],
             started: program.started,
             history: keep != Keep::States,
-            orders: keep == Keep::Histories,
+            keep,
             objects: (program.cells.iter())
                 .map(|cell| Object::with_count(cell.init))
                 .map(|object| match keep {
                     Keep::States => object.choosing(),
+                    Keep::Conditions => object.in_sections(),
                     _ => object,
                 })
                 .collect(),
@@ -552,7 +561,7 @@ fn step(
             state.asked[thread] += 1;
             let number = state.asked[thread] * 16 + thread as u32;
             let serial = object.pass(wanted / parties - 1, thread, number);
-            if !state.orders {
+            if state.keep != Keep::Histories {
                 object.forget();
                 state.asked[thread] = 0;
             }
@@ -662,9 +671,9 @@ fn step(
             state.asked[thread] += 1;
             let number = state.asked[thread] * 16 + thread as u32;
             let success = object.apply(op, thread, number, choice);
-            if !state.orders {
+            if !state.keep.tells(op) {
                 object.forget();
-                state.asked[thread] = 0;
+                state.asked[thread] -= 1;
             }
             if let Instr::Ask { to, .. } = instr {
                 state.threads[thread].1[to.0 as usize] = success.into();
@@ -675,7 +684,7 @@ fn step(
             state.asked[thread] += 1;
             let number = state.asked[thread] * 16 + thread as u32;
             let arrived = object.arrive(parties, thread, number);
-            if !state.orders {
+            if state.keep != Keep::Histories {
                 object.forget();
                 state.asked[thread] = 0;
             }

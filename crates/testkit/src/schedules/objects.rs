@@ -16,6 +16,8 @@ pub(super) struct Object {
     tokens: usize,
     /// Of a condition where each signal makes its choice; then the four above are of no use.
     queue: Option<Queue>,
+    /// Of a condition that is signalled in critical sections only: those do not commute, whomever they find.
+    in_sections: bool,
     arrived: u64,
     /// Rounds whose serial thread is known.
     serial: BTreeSet<u64>,
@@ -59,6 +61,18 @@ fn commute(a: How, b: How) -> bool {
     )
 }
 
+pub(super) fn is_of_condition(op: Sync) -> bool {
+    matches!(
+        op,
+        Sync::Wait
+            | Sync::Wake
+            | Sync::WakeToLook
+            | Sync::TimedWake
+            | Sync::Signal
+            | Sync::Broadcast
+    )
+}
+
 impl Object {
     pub(super) fn with_count(count: u64) -> Object {
         Object {
@@ -71,6 +85,13 @@ impl Object {
     pub(super) fn choosing(self) -> Object {
         Object {
             queue: Some(Queue::default()),
+            ..self
+        }
+    }
+
+    pub(super) fn in_sections(self) -> Object {
+        Object {
+            in_sections: true,
             ..self
         }
     }
@@ -172,7 +193,10 @@ impl Object {
                 self.reached.contains(&thread) || self.certain.contains(&thread),
                 How::Queue,
             ),
-            Sync::Signal | Sync::Broadcast if self.waiting.is_empty() => (false, How::Looked),
+            Sync::Signal | Sync::Broadcast if self.waiting.is_empty() => match self.in_sections {
+                true => (false, How::Alone),
+                false => (false, How::Looked),
+            },
             Sync::Once if self.once == 2 => (false, How::Looked),
             _ => (true, How::Alone),
         };

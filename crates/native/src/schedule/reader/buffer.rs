@@ -43,6 +43,9 @@ impl TraceReader {
         trace: &mut Trace,
     ) {
         let visible = record.flags & access::READ == 0;
+        if let Some(naming) = &mut self.naming {
+            naming.access(thread, site);
+        }
         if !visible {
             self.trail(thread, (true, false), object, mask, site, trace);
         }

@@ -739,6 +739,9 @@ impl TraceReader {
         site: u32,
         trace: &mut Trace,
     ) {
+        if let Some(naming) = &mut self.naming {
+            naming.access(thread, site);
+        }
         let joined = self.joined(thread, trace);
         let need = self.besides(thread);
         let known = &self.threads[thread];

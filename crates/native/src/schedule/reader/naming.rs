@@ -21,6 +21,8 @@ pub struct Naming {
     pub stacks: Vec<Vec<u64>>,
     /// Of the first transition at each site.
     pub at_site: HashMap<u32, Vec<u64>>,
+    /// Of what each thread last accessed at a site, where that is no transition.
+    accesses: HashMap<(usize, u32), Vec<u64>>,
     /// What each thread announced last.
     last: Vec<Vec<u64>>,
 }
@@ -57,6 +59,18 @@ impl Naming {
             known.or_insert_with(|| stack.clone());
         }
         self.stacks.push(stack);
+    }
+
+    /// A thread has accessed something, and that is no transition.
+    pub(super) fn access(&mut self, thread: usize, site: u32) {
+        if let Some(stack) = self.last.get(thread) {
+            self.accesses.insert((thread, site), stack.clone());
+        }
+    }
+
+    /// Who called when a thread accessed something there that was no transition.
+    pub fn accessed(&self, thread: usize, site: u32) -> Option<&Vec<u64>> {
+        self.accesses.get(&(thread, site))
     }
 
     /// Where a thread is that could not go on: who called what it announced last.

@@ -9,6 +9,7 @@ use crate::memory::shadow;
 use crate::run::outcome;
 use crate::run::trace::Origin;
 use crate::syscalls::dispatch;
+use crate::threads::{channel_calls, direct};
 use landfall_vocab::builtin::Builtin;
 use landfall_vocab::digest;
 use landfall_vocab::record::flag;
@@ -35,9 +36,16 @@ fn find(name: &[u8], origin: Origin) -> (u64, u64, u64) {
 fn tell(name: &[u8], origin: Origin) {
     let (at, own, count) = find(name, origin);
     let value = own | (count + 1).min(ACK_COUNT);
+    let value = (&raw const value).cast();
     let address = (window::BASE + at) as usize;
     // SAFETY: the words lie in the window, and a touched page has its content.
-    unsafe { accesses::store_durably(address, (&raw const value).cast(), 8, origin) };
+    unsafe {
+        match accesses::others_see() {
+            // A step of its own, past the store buffer: calls on channels have emptied that.
+            true => direct::store(address, value, 8, flag::DURABLE, origin),
+            false => accesses::store_durably(address, value, 8, origin),
+        }
+    }
 }
 
 /// The client was told, by the system call that is being performed.
@@ -52,7 +60,14 @@ pub(crate) fn count(name: &[u8]) -> u64 {
 
 /// The program says so itself.
 pub(crate) fn told_by(name: &[u8], caller: usize) {
-    tell(name, Origin::library(Builtin::lf_ack, caller));
+    let origin = Origin::library(Builtin::lf_ack, caller);
+    if !accesses::others_see() {
+        return tell(name, origin);
+    }
+    // As a call on channels: others may be telling the same.
+    channel_calls::enter(caller);
+    tell(name, origin);
+    channel_calls::leave(caller);
 }
 
 pub(crate) fn count_by(name: &[u8], caller: usize) -> u64 {

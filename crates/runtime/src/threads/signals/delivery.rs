@@ -11,7 +11,8 @@ use crate::memory::bytes;
 use crate::run::outcome;
 use crate::run::trace::{self, Origin};
 use crate::state::run;
-use crate::syscalls::signals::{Action, is_handled};
+use crate::syscalls::handlers;
+use crate::syscalls::signals::{Action, Handler, is_handled};
 use core::mem::MaybeUninit;
 use landfall_vocab::builtin::Builtin;
 use landfall_vocab::record::access::{READ, WRITE};
@@ -130,7 +131,8 @@ pub(super) fn is_handling() -> bool {
     let me = threads().current.get();
     let here = 0u8;
     let frame = of(me).frame.get();
-    frame != 0 && (&raw const here as usize) < frame
+    let here = &raw const here as usize;
+    frame != 0 && (here < frame && !is_set_aside(frame) || is_set_aside(here))
 }
 
 /// Runs a handler on top of the running thread's stack.
@@ -173,9 +175,15 @@ fn handle(signal: usize, told: SignalInfo) {
         );
         let mask = (&raw mut (*context.as_mut_ptr()).uc_sigmask).cast::<u64>();
         *mask = before;
-        let handler: unsafe extern "C" fn(i32, *mut libc::siginfo_t, *mut libc::ucontext_t) =
-            core::mem::transmute(action.handler);
-        handler(signal as i32, info.as_mut_ptr(), context.as_mut_ptr());
+        let here = &raw const info as usize;
+        let (info, context) = (info.as_mut_ptr(), context.as_mut_ptr());
+        match handlers::other_stack(&action, here) {
+            Some(top) => handlers::call_on(top, action.handler, signal, info, context),
+            None => {
+                let handler: Handler = core::mem::transmute(action.handler);
+                handler(signal as i32, info, context);
+            }
+        }
         run().mask.set(*mask);
     }
     of(me).frame.set(outer);
@@ -259,11 +267,16 @@ fn accesses(address: usize, length: usize, is_step: bool, origin: Origin) -> boo
     }
 }
 
+/// Is it on the stack that the running thread has set aside for handlers?
+fn is_set_aside(address: usize) -> bool {
+    run().alternate.get().has(address)
+}
+
 /// Memory of the handler's own: what lies above it on the stack.
 fn is_own_frame(address: usize) -> bool {
     let me = threads().current.get();
     let (low, _) = tables().contexts[me].stack.get();
-    (low..of(me).frame.get()).contains(&address)
+    (low..of(me).frame.get()).contains(&address) || is_set_aside(address)
 }
 
 /// The running thread is about to announce a step.

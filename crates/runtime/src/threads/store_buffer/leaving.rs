@@ -2,7 +2,7 @@
 
 use super::super::sets::ProcessSet;
 use super::super::visible::{self, digest, pack};
-use super::super::{sleep_sets, threads, turns};
+use super::super::{frames, sleep_sets, threads, turns};
 use super::overlay::hide;
 use super::{Kind, buffers, line_of, of};
 use crate::memory::accesses;
@@ -123,13 +123,22 @@ pub(in super::super) fn commit(thread: usize, stream: u8) {
     let origin = first.origin.get();
     match first.kind.get() {
         Kind::Store => {
-            let (left, found) = take(thread, at);
+            let (left, mut found) = take(thread, at);
             let object = pack(address, length);
+            let dead = frames::refuses(thread, address, length);
+            if dead {
+                // Whatever calls have left there.
+                found = 0;
+            }
             trace::access(thread, object, WRITE, origin, [found, left, 0]);
             sleep_sets::executed(address as u64, length, true);
             if heap_checks::refuses(address, length) {
                 trace::ended(thread, End::Heap as u64, origin);
                 heap_checks::committed(address, length, origin);
+            }
+            if dead {
+                trace::ended(thread, End::Heap as u64, origin);
+                frames::committed(thread, address, length, origin);
             }
         }
         Kind::Flush => {

@@ -45,9 +45,9 @@ impl Entry {
 
     /// Before it is taken back: not all that a thread does to its own stack is told us. A function returns, another one is
     /// called, and what the first had stored in a variable is overwritten by return addresses and variables of the second.
-    fn note_outdated(&self, unused: &Range<usize>) {
+    fn note_outdated(&self, unused: &[Range<usize>; 2]) {
         let (address, length) = (self.address.get(), self.length.get());
-        if unused.contains(&address) {
+        if unused.iter().any(|unused| unused.contains(&address)) {
             return self.outdated.set(u64::MAX);
         }
         let (memory, new) = (self.memory(), self.stored());
@@ -99,19 +99,28 @@ pub(super) fn hide() {
 }
 
 /// The part of a thread's stack below its last call of ours: where functions had their variables that have returned, and where we
-/// are now.
-fn unused_stack(thread: usize) -> Range<usize> {
+/// are now. On another stack, that part if it is the one for handlers; of the program's own contexts, where we are.
+fn unused_stack(thread: usize) -> [Range<usize>; 2] {
+    const MOST_OF_OURS: usize = 64 << 10;
     let context = &tables().contexts[thread];
     let (low, high) = context.stack.get();
     let entered = run().entered.get();
+    let here = call_stack::frame_pointer();
+    let mut elsewhere = 0..0;
     if (low..high).contains(&entered) {
         context.entered.set(entered);
+    } else if run().alternate.get().has(entered) {
+        elsewhere = run().alternate.get().start..entered;
+    } else {
+        let ours = entered.saturating_sub(MOST_OF_OURS)..entered;
+        let pointers = [here, context.stack_pointer.get()];
+        let lowest = pointers.into_iter().find(|at| ours.contains(at));
+        elsewhere = lowest.unwrap_or(entered)..entered;
     }
-    let here = call_stack::frame_pointer();
     let here = if (low..high).contains(&here) {
         here
     } else {
         low
     };
-    low..here.max(context.entered.get())
+    [low..here.max(context.entered.get()), elsewhere]
 }

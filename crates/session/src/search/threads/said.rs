@@ -44,6 +44,13 @@ pub(crate) fn assume(said: &[Saying], names: &ProgramNames, report: &mut SearchR
         };
         report.assume(assumption);
     }
+    if names.client().is_some() {
+        report.assume(Assumption {
+            kind: AssumptionKind::Client,
+            message: "the client acts when a thread of the server waits, or has looked in vain; other moments were not tried".to_owned(),
+            at: None,
+        });
+    }
 }
 
 /// Names of functions that are trusted.
