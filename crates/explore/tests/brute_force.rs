@@ -62,6 +62,8 @@ proptest! {
         for behaviour in &found.behaviours {
             let path = replay(&toy, &base, &log, &options, behaviour);
             prop_assert_eq!(&path, &toy.runs[behaviour.run as usize].1);
+            let old = &behaviour.crashes[0].old;
+            prop_assert_eq!(old.capacity(), old.len(), "there may be millions of them");
         }
         // One tree serves the next execution too: nothing is run again.
         let mut again = Searched::default();

@@ -417,7 +417,7 @@ pub struct Fix {
     /// For align and co-locate: the two.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub members: Vec<String>,
-    /// For snapshot: the line that is missing, in the words of the file.
+    /// For snapshot, and for flush and fence with PMDK: the line that is missing, in the words of the file.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub code: Option<String>,
     /// In which thread, where several ran: that of the lost store (primary), or one that has seen it.
@@ -473,6 +473,9 @@ impl Fix {
             Some(n) => format!(" the {}", bytes(n)),
         };
         let mut text = match self.action {
+            Action::FlushFence if self.code.is_some() => {
+                format!("Add `{}`", self.code.as_deref().unwrap_or_default())
+            }
             Action::FlushFence if stored.is_empty() => "Flush and fence".to_owned(),
             Action::FlushFence => format!("Flush and fence{stored} stored"),
             Action::Fence => "Fence".to_owned(),

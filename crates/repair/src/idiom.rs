@@ -189,6 +189,16 @@ impl Idiom {
         }
     }
 
+    /// One call of libpmem or libpmemobj, which does it all.
+    pub(crate) fn is_pmdk(&self) -> bool {
+        match self {
+            Idiom::Calls { flush, fence, .. } => {
+                !flush.own && fence.is_none() && flush.name.starts_with("pmem")
+            }
+            Idiom::Template(_) => false,
+        }
+    }
+
     /// A fence alone.
     pub(crate) fn fence(&self) -> Option<Code> {
         let fence = match self {

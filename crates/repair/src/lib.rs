@@ -153,6 +153,17 @@ pub fn snapshot_lines(unit: &Unit<'_>, stores: &[Place]) -> Vec<(Place, String)>
     snapshot::advice(&ParsedSource::read(unit), stores)
 }
 
+/// What makes a store durable, if the file does that with PMDK's own calls: `pmemobj_persist(pop, …)`.
+pub fn pmdk_line(unit: &Unit<'_>, store: &StoredBytes) -> Option<String> {
+    let source = ParsedSource::read(unit);
+    let store = store::find(&source, store.at, store.bytes).ok()?;
+    let idioms = Idiom::ranked(&source, store.node, None).ok()?;
+    let best = idioms.iter().find(|idiom| idiom.fits(&store.target))?;
+    let code = best.code(&source, &store.target, FlushNeed::Both);
+    let code = Some(code.on_one_line()).filter(|_| best.is_pmdk() && !store.streamed)?;
+    Some(code.trim_end_matches(';').to_owned())
+}
+
 fn durable(
     source: &ParsedSource<'_>,
     stores: &[StoredBytes],

@@ -46,14 +46,7 @@ impl SourceTexts {
         let Ok(text) = std::fs::read_to_string(self.directory.join(&first.file)) else {
             return Vec::new();
         };
-        let unit = landfall_repair::Unit {
-            text: &text,
-            language: match first.file.ends_with(".c") {
-                true => landfall_repair::SourceLanguage::C,
-                false => landfall_repair::SourceLanguage::Cxx,
-            },
-            headers: &[],
-        };
+        let unit = unit(first, &text);
         let stores: Vec<landfall_repair::Place> = (at.iter())
             .map(|at| landfall_repair::Place {
                 line: at.line,
@@ -62,6 +55,19 @@ impl SourceTexts {
             .collect();
         let lines = landfall_repair::snapshot_lines(&unit, &stores).into_iter();
         lines.map(|(at, code)| (at.line, at.column, code)).collect()
+    }
+
+    /// What would make a store durable, where its file does that with PMDK's calls.
+    pub(crate) fn pmdk_line(&self, at: &Place, bytes: u64) -> Option<String> {
+        let text = std::fs::read_to_string(self.directory.join(&at.file)).ok()?;
+        let store = landfall_repair::StoredBytes {
+            at: landfall_repair::Place {
+                line: at.line,
+                column: at.column,
+            },
+            bytes,
+        };
+        landfall_repair::pmdk_line(&unit(at, &text), &store)
     }
 
     /// What is assigned to at a place whose column is that of the `=`, where that can be told from the text.
@@ -103,6 +109,17 @@ fn atomic_target(call: &str) -> Option<String> {
     let plain = |c: char| c.is_alphanumeric() || "_->.[]".contains(c);
     let target = first.strip_prefix('&')?;
     target.chars().all(plain).then(|| target.to_owned())
+}
+
+fn unit<'a>(at: &Place, text: &'a str) -> landfall_repair::Unit<'a> {
+    landfall_repair::Unit {
+        text,
+        language: match at.file.ends_with(".c") {
+            true => landfall_repair::SourceLanguage::C,
+            false => landfall_repair::SourceLanguage::Cxx,
+        },
+        headers: &[],
+    }
 }
 
 #[cfg(test)]

@@ -382,7 +382,10 @@ fn fix(out: &mut String, finding: &Finding, lost: &Store, kept: &Store, sources:
         }
         _ => {
             let after = after.colons();
-            format!("flush {what} and fence after {after}, before {before}")
+            match first.and_then(|fix| fix.code.as_ref()) {
+                Some(code) => format!("`{code}` is missing after {after}, before {before}"),
+                None => format!("flush {what} and fence after {after}, before {before}"),
+            }
         }
     };
     let _ = writeln!(out, "   = fix: {text}");

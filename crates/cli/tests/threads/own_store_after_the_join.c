@@ -1,4 +1,3 @@
-// check: --checks crash
 // exit: 100
 // finds: assertion word != 2
 // prove: 100

@@ -287,8 +287,10 @@ impl<S: Subject> Follow<'_, S> {
                         Some(&at) => self.found.behaviours[at].times += 1,
                         None => {
                             self.met.insert(run, self.found.behaviours.len());
-                            let old = self.old_lines(&mut way, run, depth, None);
-                            let old = old.into_iter().map(|(line, version, _)| (line, version));
+                            let lines = self.old_lines(&mut way, run, depth, None);
+                            // A new one, of just this length: there are very many.
+                            let mut old = Vec::with_capacity(lines.len());
+                            old.extend(lines.iter().map(|&(line, version, _)| (line, version)));
                             if self.mistakes.shows(ended, self.found.behaviours.len()) {
                                 let shown = self.shown(place, None);
                                 self.mistakes.show(&shown);
@@ -296,10 +298,7 @@ impl<S: Subject> Follow<'_, S> {
                             self.found.behaviours.push(Behaviour {
                                 ended,
                                 run,
-                                crashes: vec![PowerFailure {
-                                    cut: self.cut,
-                                    old: old.collect(),
-                                }],
+                                crashes: vec![PowerFailure { cut: self.cut, old }],
                                 times: 1,
                             });
                         }

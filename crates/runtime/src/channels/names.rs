@@ -69,9 +69,8 @@ impl SocketName {
         let mut name = SocketName::NONE;
         let length = path.len().min(MOST_NAME - PATH_AT - 1);
         name.bytes[0] = AF_UNIX as u8;
-        for (to, from) in name.bytes[PATH_AT..].iter_mut().zip(&path[..length]) {
-            *to = *from;
-        }
+        // SAFETY: there is room for so much.
+        unsafe { bytes::copy(name.bytes.as_mut_ptr().add(PATH_AT), path.as_ptr(), length) };
         name.length = (PATH_AT + length + usize::from(length > 0)) as u16;
         name
     }

@@ -34,8 +34,9 @@ const HEADS: usize = 8;
 const READS: usize = 256;
 const CHANGES: usize = 64;
 const HELD: usize = 16;
-/// Of a head, instead of what lasts: whoever comes there has made no turn.
+/// Of a head, instead of what lasts: its thread was not there; or was, but what it did since is not known.
 const FORGOTTEN: u64 = u64::MAX;
+const TIDIED: u64 = u64::MAX - 1;
 
 #[derive(Clone, Copy)]
 #[repr(C)]
@@ -280,7 +281,7 @@ impl Turns {
                 self.heads[0].set(Head {
                     reads: 0,
                     changes: 0,
-                    lasting: FORGOTTEN,
+                    lasting: TIDIED,
                     ..newest
                 });
             }

@@ -16,6 +16,15 @@ pub(crate) fn name(finding: &mut Finding, replayer: &Replayer) {
         let named = |run| replayer.names(run).member(store.at.as_ref()?);
         store.member = [0, 1].into_iter().find_map(named);
     }
+    if let Some(lost) = finding.lost()
+        && let Some(at) = lost.at.as_ref().filter(|_| lost.thread.is_none())
+        && let Some(code) = replayer.sources().pmdk_line(at, lost.bytes)
+    {
+        let mut flushes = finding.fix.iter_mut();
+        if let Some(fix) = flushes.find(|fix| fix.action == Action::FlushFence) {
+            fix.code = Some(code);
+        }
+    }
     if finding.severity != Severity::Warning {
         return;
     }

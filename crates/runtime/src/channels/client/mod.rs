@@ -226,15 +226,13 @@ fn step(line: &ScriptLine<'static>, may_act: bool) -> Went {
 }
 
 fn connects(line: &ScriptLine<'static>) -> Went {
-    let names = [
-        match line.text {
-            b"" => SocketName::loopback(libc::AF_INET, line.number as u16),
-            path => SocketName::unix(path),
-        },
-        SocketName::loopback(libc::AF_INET6, line.number as u16),
-    ];
-    let tried = if line.text.is_empty() { 2 } else { 1 };
-    let Some(listener) = names[..tried].iter().find_map(names::listener) else {
+    let port = line.number as u16;
+    let at_port = |family| names::listener(&SocketName::loopback(family, port));
+    let found = match line.text {
+        b"" => at_port(libc::AF_INET).or_else(|| at_port(libc::AF_INET6)),
+        path => names::listener(&SocketName::unix(path)),
+    };
+    let Some(listener) = found else {
         return Went::Waits;
     };
     let Some(own) = new(Form::Stream, libc::O_RDWR) else {
