@@ -412,12 +412,11 @@ impl<'m> CMachine<'m> {
         }
     }
 
-    /// Is it a local of a function that has returned?
+    /// Is it a local of a function of this thread that has returned?
     pub(super) fn has_left(&self, cell: u64) -> bool {
         let object = self.knowledge.object(cell, 1);
-        object.is_some_and(|(base, object)| {
-            matches!(object.kind, ObjectKind::Local { .. }) && !self.allocas.contains(&base)
-        })
+        let own = |kind| matches!(kind, ObjectKind::Local { thread } if thread == self.thread);
+        object.is_some_and(|(base, object)| own(object.kind) && !self.allocas.contains(&base))
     }
 
     /// Where two ways meet, what says that it was the first.
