@@ -3,8 +3,10 @@
 //! what was left out, `schedules:` and `assumed:` how many executions ended, or were ended by an assumption, `symmetric:` how many they stand for, `assumes:` words of an assumption, `effect:` of the finding named last, or of the only one, `prove:` the exit code of `landfall prove` with the same options, `says:` words of an error, `preemptions:` of the finding named last, the fewest. Every finding is replayed.
 
 use serde_json::Value;
+use std::panic::catch_unwind;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::Mutex;
 use std::sync::atomic::AtomicUsize;
 use std::sync::atomic::Ordering::Relaxed;
 
@@ -225,22 +227,29 @@ fn check_all(directory: &str) {
         .filter(|path| path.extension().is_none_or(|end| end != "S"))
         .collect();
     sources.sort();
-    // Most of the time goes into compiling.
-    let next = AtomicUsize::new(0);
+    // Most of the time goes into compiling. One that fails keeps nobody from looking at the others.
+    let (next, failed) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
+    let look = |source: &Path| {
+        let text = std::fs::read_to_string(source).expect("readable");
+        let cases = cases(&text);
+        assert!(!cases.is_empty(), "{}: no `// check:`", source.display());
+        for (number, case) in cases.iter().enumerate() {
+            check(source, number, case);
+        }
+    };
     std::thread::scope(|scope| {
         for _ in 0..2 {
             scope.spawn(|| {
                 while let Some(source) = sources.get(next.fetch_add(1, Relaxed)) {
-                    let text = std::fs::read_to_string(source).expect("readable");
-                    let cases = cases(&text);
-                    assert!(!cases.is_empty(), "{}: no `// check:`", source.display());
-                    for (number, case) in cases.iter().enumerate() {
-                        check(source, number, case);
+                    if catch_unwind(|| look(source)).is_err() {
+                        failed.lock().unwrap().push(source);
                     }
                 }
             });
         }
     });
+    let failed = failed.into_inner().unwrap();
+    assert!(failed.is_empty(), "these failed, as said above: {failed:?}");
 }
 
 /// What others compiled is no step: then not everything was tried.

@@ -1,3 +1,4 @@
+// check: -O0
 // exit: 100
 // finds: assertion word != 2
 // prove: 100
