@@ -2,7 +2,7 @@
 //! everything shows, each graph once.
 
 use landfall_testkit::program::{FAULT, Model, Order};
-use landfall_testkit::schedules::agree::{agree, explore};
+use landfall_testkit::schedules::agree::{agree, explore, same_outcomes};
 use landfall_testkit::schedules::{Draft, build, draft_of_all};
 use proptest::prelude::*;
 
@@ -23,27 +23,37 @@ fn unmapping(threads: usize, instrs: usize) -> impl Strategy<Value = Vec<Vec<Dra
     })
 }
 
+/// What is taken away twice under TSO has more graphs than executions (stores that die, seen in two orders): outcomes are compared.
+fn holds(shape: &[Vec<Draft>], model: Model) -> Result<(), TestCaseError> {
+    let program = build(shape, Order::Atomic);
+    let unmapped = shape.iter().flatten();
+    match unmapped.filter(|d| matches!(d, Draft::Unmap)).count() {
+        0 | 1 => agree(&program, model, MOST),
+        _ => same_outcomes(&program, model, MOST).map(|_| ()),
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 300, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn sc(shape in shape(3, 3)) {
-        agree(&build(&shape, Order::Atomic), Model::Sc, MOST)?;
+        holds(&shape, Model::Sc)?;
     }
 
     #[test]
     fn tso(shape in shape(3, 3)) {
-        agree(&build(&shape, Order::Atomic), Model::Tso, MOST)?;
+        holds(&shape, Model::Tso)?;
     }
 
     #[test]
     fn taken_away_sc(shape in unmapping(3, 2)) {
-        agree(&build(&shape, Order::Atomic), Model::Sc, MOST)?;
+        holds(&shape, Model::Sc)?;
     }
 
     #[test]
     fn taken_away_tso(shape in unmapping(3, 2)) {
-        agree(&build(&shape, Order::Atomic), Model::Tso, MOST)?;
+        holds(&shape, Model::Tso)?;
     }
 }
 
@@ -76,5 +86,14 @@ fn an_update_is_lost() {
         let (outcomes, _) = explore(&program, model);
         let ends: Vec<u64> = outcomes.iter().map(|outcome| outcome.memory[0]).collect();
         assert!(ends.contains(&1) && ends.contains(&2), "{ends:?}");
+    }
+}
+
+#[test]
+fn two_take_it_away() {
+    use Draft::{FetchAdd, Store, Unmap, Update};
+    let shape = [vec![Unmap, Store(2), FetchAdd(0)], vec![Unmap, Update(2)]];
+    for model in [Model::Sc, Model::Tso] {
+        holds(&shape, model).unwrap();
     }
 }
