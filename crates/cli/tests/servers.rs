@@ -103,6 +103,31 @@ fn servers_get_their_verdicts() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
+/// What a command said is in the witness: the command need not be there when the finding is replayed.
+#[test]
+fn replay_needs_no_command() {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("servers/without_command");
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/servers/command_waits.c");
+    std::fs::create_dir_all(&folder).unwrap();
+    std::fs::write(
+        folder.join("says.sh"),
+        "printf q; cat > /dev/null; exit 7\n",
+    )
+    .unwrap();
+    let script = "connect unix:/tmp/s\nrun \"sh says.sh\"\n";
+    let output = check(&folder, &source, Some(script), &[]);
+    assert_eq!(output.status.code(), Some(100), "{output:?}");
+    std::fs::remove_file(folder.join("says.sh")).unwrap();
+    let replayed = Command::new(env!("CARGO_BIN_EXE_landfall"))
+        .args(["replay", "out/B1.json"])
+        .current_dir(&folder)
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&replayed.stdout);
+    assert!(said.contains("reproduced: the same failure"), "{said}");
+    assert!(said.contains("fails: exit code 7"), "{said}");
+}
+
 /// A random program: stores to three variables, flushes, fences and promises; what it finds after a power failure it reports by failing
 /// where some condition of these holds.
 fn random_program(seed: u64) -> String {

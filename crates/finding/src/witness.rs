@@ -56,6 +56,9 @@ pub struct RecordedClient {
     pub file: Word,
     /// What that said.
     pub script: String,
+    /// What its commands said to what they were told, hexadecimal: they need not be there when this is replayed.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub replies: String,
 }
 
 /// What a call returned that asks for any value.

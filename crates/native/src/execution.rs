@@ -122,6 +122,8 @@ pub enum ClientWhy {
     Ended,
     /// Nobody listens there.
     Nobody,
+    /// A command ended, and not well.
+    Failed,
 }
 
 impl ClientWhy {
@@ -131,6 +133,7 @@ impl ClientWhy {
             reason::ENDED => ClientWhy::Ended,
             reason::NOBODY => ClientWhy::Nobody,
             reason::NOTHING => ClientWhy::Nothing,
+            reason::FAILED => ClientWhy::Failed,
             _ => ClientWhy::Differs,
         }
     }

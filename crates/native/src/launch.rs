@@ -3,12 +3,11 @@
 use crate::error::SubjectError;
 use crate::input::Input;
 use crate::job::Isolation;
+use crate::memory_file::memory_file;
 use crate::program::{HeapChecks, MallocMetadata, Program};
 use crate::shared::SharedMapping;
 use crate::spawn::spawn;
 use landfall_vocab::shared::{isolation, option};
-use std::io;
-use std::os::fd::FromRawFd;
 use std::os::unix::ffi::OsStrExt;
 use std::process::Child;
 
@@ -21,6 +20,9 @@ pub(crate) fn prepare(program: &Program) -> Result<SharedMapping, SubjectError> 
         .and_then(|directory| directory.canonicalize().ok());
     let client = program.client.as_ref().map(|script| &script.code[..]);
     shared.set_client(client.unwrap_or_default());
+    if let Some(script) = &program.client {
+        shared.set_replies(script.conversation().replies());
+    }
     shared.configure(|control| {
         control.client_len = client.map_or(0, |code| code.len() as u64);
         control.seed = program.seed;
@@ -58,24 +60,11 @@ pub(crate) fn launch(
     program: &Program,
 ) -> Result<(SharedMapping, Child, std::fs::File), SubjectError> {
     let shared = prepare(program)?;
-    let errors = errors_file().map_err(SubjectError::Shared)?;
+    let errors = memory_file(c"landfall-errors").map_err(SubjectError::Shared)?;
     let for_child = errors.try_clone().map_err(SubjectError::Shared)?;
     let child = spawn(program, shared.fd(), for_child).map_err(|cause| SubjectError::Start {
         program: program.path.display().to_string(),
         cause,
     })?;
     Ok((shared, child, errors))
-}
-
-/// A file in memory for what a server prints before it serves.
-fn errors_file() -> io::Result<std::fs::File> {
-    // SAFETY: a fresh descriptor, owned by the file from here on.
-    unsafe {
-        let fd = libc::memfd_create(c"landfall-errors".as_ptr(), libc::MFD_CLOEXEC);
-        if fd < 0 {
-            Err(io::Error::last_os_error())
-        } else {
-            Ok(std::fs::File::from_raw_fd(fd))
-        }
-    }
 }

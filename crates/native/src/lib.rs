@@ -27,6 +27,7 @@ mod kernel;
 mod launch;
 mod lock;
 pub mod members;
+mod memory_file;
 mod outcome;
 mod parts;
 mod program;

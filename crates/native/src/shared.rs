@@ -1,17 +1,27 @@
 //! The memory shared with one server: a memfd of `landfall_vocab::shared` layout, mapped here.
 
 use crate::job::KnownSignals;
+use landfall_vocab::reply::{QUESTION_AT, QUESTION_LEN, REPLIES_AT, REPLIES_LEN, Telling};
 use landfall_vocab::shared::{
-    CHOICES_AT, CLIENT_AT, CLIENT_LEN, CONTROL_LEN, Control, IMAGE_AT, IMAGE_LEN, IMAGE_LINE,
-    INPUTS_AT, InputValue, JobHeader, MAGIC, MOST_CHOICES, OUTPUT, Outcome, SITES_AT, SITES_LEN,
+    CHOICES_AT, CLIENT_AT, CONTROL_LEN, Control, IMAGE_AT, IMAGE_LEN, IMAGE_LINE, INPUTS_AT,
+    InputValue, JobHeader, MAGIC, MOST_CHOICES, OUTPUT, Outcome, SCRIPT_LEN, SITES_AT, SITES_LEN,
     SLEEPERS_AT, SLOT_LEN, SLOTS, SLOTS_AT, STDERR_AT, STDIN_AT, STDOUT_AT, Sleeper, SlotHeader,
-    TOTAL_LEN, TRACE_AT, TRACE_LEN, output_head, point,
+    TOTAL_LEN, TRACE_AT, TRACE_LEN, output_head, point, question,
 };
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
-use std::sync::atomic::Ordering::{Acquire, Relaxed};
+use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use std::sync::atomic::{AtomicU32, AtomicU64};
 use std::time::Duration;
+
+/// What a run asks of a command of the client's. Whether it makes sense is for whoever answers to say.
+#[derive(Debug)]
+pub(crate) struct AskedOfClient {
+    pub(crate) after: u32,
+    pub(crate) line: u32,
+    pub(crate) telling: Option<Telling>,
+    pub(crate) told: Vec<u8>,
+}
 
 /// An owned mapping; unmapped when dropped.
 #[derive(Debug)]
@@ -66,13 +76,67 @@ impl SharedMapping {
 
     /// The script of the client, which fits.
     pub(crate) fn set_client(&mut self, code: &[u8]) {
-        let length = code.len().min(CLIENT_LEN as usize);
+        let length = code.len().min(SCRIPT_LEN as usize);
         // SAFETY: in range, and no other process has this mapping yet.
         unsafe {
             self.base
                 .add(CLIENT_AT as usize)
                 .copy_from_nonoverlapping(code.as_ptr(), length)
         };
+    }
+
+    /// What the commands of the client are known to say: more than before, or the same.
+    pub(crate) fn set_replies(&self, replies: &[u8]) {
+        let known = self.control().replies_len.load(Relaxed).min(REPLIES_LEN) as usize;
+        let length = replies.len().min(REPLIES_LEN as usize);
+        let Some(new) = replies.get(known..length) else {
+            return;
+        };
+        let at = (CLIENT_AT + REPLIES_AT) as usize + known;
+        // SAFETY: in range; what lies behind the replies that are counted nobody looks at.
+        unsafe {
+            self.base
+                .add(at)
+                .copy_from_nonoverlapping(new.as_ptr(), new.len())
+        };
+        self.control().replies_len.store(length as u64, Release);
+    }
+
+    /// What a run wants to know of a command of the client's, if it waits for that.
+    pub(crate) fn question(&self) -> Option<AskedOfClient> {
+        let asked = &self.control().question;
+        if asked.state.load(Acquire) != question::ASKED {
+            return None;
+        }
+        let length = u64::from(asked.length.load(Relaxed)).min(QUESTION_LEN);
+        Some(AskedOfClient {
+            after: asked.after.load(Relaxed),
+            line: asked.line.load(Relaxed),
+            telling: Telling::from_number(asked.telling.load(Relaxed)),
+            told: self.copy(CLIENT_AT + QUESTION_AT, length),
+        })
+    }
+
+    /// The run goes on: the answer is among the replies, or there is none for a reason.
+    pub(crate) fn answered(&self, answer: Result<(), String>) {
+        let asked = &self.control().question;
+        let state = match answer {
+            Ok(()) => question::ANSWERED,
+            Err(why) => {
+                let length = why.len().min(QUESTION_LEN as usize);
+                let at = (CLIENT_AT + QUESTION_AT) as usize;
+                // SAFETY: in range; the run that asked waits.
+                unsafe {
+                    self.base
+                        .add(at)
+                        .copy_from_nonoverlapping(why.as_ptr(), length)
+                };
+                asked.length.store(length as u32, Relaxed);
+                question::REFUSED
+            }
+        };
+        asked.state.store(state, Release);
+        futex_wake(&asked.state);
     }
 
     pub(crate) fn control(&self) -> &Control {

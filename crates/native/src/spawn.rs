@@ -9,10 +9,10 @@ use std::process::{Child, Command, Stdio};
 use std::sync::OnceLock;
 use std::sync::mpsc::{Sender, channel};
 
+type Start = Box<dyn FnOnce() -> io::Result<Child> + Send>;
+
 struct Request {
-    program: Program,
-    control: i32,
-    errors: std::fs::File,
+    start: Start,
     reply: Sender<io::Result<Child>>,
 }
 
@@ -20,28 +20,30 @@ static SPAWNER: OnceLock<Sender<Request>> = OnceLock::new();
 
 /// Starts a program as a server on the given shared memory.
 pub(crate) fn spawn(program: &Program, control: i32, errors: std::fs::File) -> io::Result<Child> {
+    let program = program.clone();
+    on_the_spawner(move || spawn_here(&program, control, errors))
+}
+
+/// Starts a process on the thread that lives as long as this process.
+pub(crate) fn on_the_spawner(
+    start: impl FnOnce() -> io::Result<Child> + Send + 'static,
+) -> io::Result<Child> {
     let spawner = SPAWNER.get_or_init(|| {
         let (requests, incoming) = channel::<Request>();
         let thread = std::thread::Builder::new().name("landfall-spawner".into());
         let started = thread.spawn(move || {
             for request in incoming {
-                let child = spawn_here(&request.program, request.control, request.errors);
                 // The requester waits; if it is gone, dropping the reply is all there is to do.
-                let _ = request.reply.send(child);
+                let _ = request.reply.send((request.start)());
             }
         });
         drop(started);
         requests
     });
     let (reply, answer) = channel();
-    let request = Request {
-        program: program.clone(),
-        control,
-        errors,
-        reply,
-    };
+    let start = Box::new(start);
     let gone = || io::Error::other("the thread that starts programs is gone");
-    spawner.send(request).map_err(|_| gone())?;
+    spawner.send(Request { start, reply }).map_err(|_| gone())?;
     answer.recv().map_err(|_| gone())?
 }
 

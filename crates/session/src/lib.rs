@@ -18,6 +18,7 @@ mod programs;
 mod progress;
 mod prove;
 mod record;
+mod recorded_client;
 mod replay;
 mod report;
 mod results;

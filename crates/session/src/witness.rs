@@ -1,6 +1,7 @@
 //! Between witnesses, which are files, and programs that run.
 
 use crate::programs::{Failure, Programs, RecoverySchedule};
+use crate::recorded_client::{client_of, hexadecimal};
 use anyhow::{Context, bail};
 use landfall_finding::{
     BuildCommand, Digest, ImageLine, OldLine, ProgramFile, RecordedFailure, RecordedInput,
@@ -13,11 +14,9 @@ use landfall_model::order::Platform;
 use landfall_native::FreshBlocks;
 use landfall_native::compiler::{self, Language};
 use landfall_native::{
-    ANY_CALL, ClientScript, HeapChecks, Input, InputValue, Job, KnownSignals, MallocMetadata,
-    Program, StopAt,
+    ANY_CALL, HeapChecks, Input, InputValue, Job, KnownSignals, MallocMetadata, Program, StopAt,
 };
 use std::ffi::OsString;
-use std::fmt::Write;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -214,11 +213,7 @@ pub(crate) fn programs(witness: &Witness, here: &Path) -> anyhow::Result<Program
     };
     let given = witness.stdin.as_ref();
     let input = given.map(|given| input(given, here)).transpose()?;
-    let client = witness.client.as_ref().map(|client| {
-        let file = client.file.path();
-        let parsed = ClientScript::parse(file.clone(), &client.script);
-        parsed.map_err(|e| anyhow::anyhow!("the client of the witness: {}:{e}", file.display()))
-    });
+    let client = witness.client.as_ref().map(client_of);
     let client = client.transpose()?;
     let program = |built: &ProgramFile| -> anyhow::Result<Program> {
         let mut program = program(built, here)?;
@@ -312,10 +307,7 @@ pub(crate) fn image_lines(image: &Image, base: &Image) -> Vec<ImageLine> {
         .take(MOST_LINES)
         .map(|(line, bytes)| ImageLine {
             line: format!("{:#x}", line.start().0),
-            bytes: bytes.iter().fold(String::new(), |mut text, byte| {
-                let _ = write!(text, "{byte:02x}");
-                text
-            }),
+            bytes: hexadecimal(&bytes),
         })
         .collect()
 }

@@ -49,6 +49,8 @@ operations!(
     UnlessAcked,
     Goto,
     Signal,
+    /// A command whose standard input and output are the connection.
+    Run,
 );
 
 impl ClientOp {
@@ -83,6 +85,8 @@ pub mod reason {
     pub const ENDED: &[u8] = b"ended";
     /// Nobody listens there.
     pub const NOBODY: &[u8] = b"nobody";
+    /// A command ended, and not well.
+    pub const FAILED: &[u8] = b"failed";
 }
 
 /// A line, and where the next one is.

@@ -9,6 +9,7 @@ pub mod client;
 pub mod digest;
 pub mod pattern;
 pub mod record;
+pub mod reply;
 pub mod rewrite;
 pub mod shared;
 pub mod window;
@@ -20,6 +21,7 @@ pub const VERSION: u32 = version(&[
     include_bytes!("pattern.rs"),
     include_bytes!("digest.rs"),
     include_bytes!("record.rs"),
+    include_bytes!("reply.rs"),
     include_bytes!("rewrite.rs"),
     include_bytes!("shared.rs"),
     include_bytes!("window.rs"),

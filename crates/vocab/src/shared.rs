@@ -1,6 +1,7 @@
 //! The memory a checker and one server process share (a memfd): a control block, the table of source sites, and slots.
 //! A slot carries one job in and one execution out. Sizes are virtual: the file is sparse.
 
+use crate::reply;
 use crate::rewrite::{MOST_PLACES, TrappedPlace, entry};
 use core::sync::atomic::{AtomicU32, AtomicU64};
 
@@ -41,9 +42,11 @@ const MIB: u64 = 1 << 20;
 pub const CONTROL_LEN: u64 = 384 << 10;
 pub const SITES_AT: u64 = CONTROL_LEN;
 pub const SITES_LEN: u64 = 512 * MIB;
-/// The script of the client ([`crate::client`]).
+/// The script of the client ([`crate::client`]), and what its commands say ([`crate::reply`]).
 pub const CLIENT_AT: u64 = SITES_AT + SITES_LEN;
-pub const CLIENT_LEN: u64 = 4 * MIB;
+pub const CLIENT_LEN: u64 = reply::QUESTION_AT + reply::QUESTION_LEN;
+/// Of the script.
+pub const SCRIPT_LEN: u64 = reply::REPLIES_AT;
 pub const SLOTS_AT: u64 = CLIENT_AT + CLIENT_LEN;
 pub const HEADER_LEN: u64 = 16 << 10;
 pub const STDOUT_AT: u64 = HEADER_LEN;
@@ -178,6 +181,9 @@ pub struct Control {
     pub stdin_len: u64,
     /// Bytes of the client's script; 0 where there is none.
     pub client_len: u64,
+    /// Bytes of what its commands are known to say.
+    pub replies_len: AtomicU64,
+    pub question: Question,
     pub pm_dir_len: u64,
     pub pm_dir: [u8; 4096],
     /// Plain accesses that are steps of their own, by where they are in the program.
@@ -199,6 +205,31 @@ pub struct Control {
     /// How often that happened.
     pub traps: AtomicU64,
     pub leftovers: Leftovers,
+}
+
+/// What a run asks the checker: what a command of the client's says to something new ([`crate::reply`]). What it is told lies in the
+/// client's area, and so does why there is no answer.
+#[repr(C)]
+#[derive(Debug)]
+pub struct Question {
+    /// A [`question`]. A futex.
+    pub state: AtomicU32,
+    /// As in a [`crate::reply::Reply`].
+    pub after: AtomicU32,
+    pub line: AtomicU32,
+    pub telling: AtomicU32,
+    /// Of what it is told, or of why there is no answer.
+    pub length: AtomicU32,
+}
+
+/// How far a [`Question`] is.
+pub mod question {
+    pub const NONE: u32 = 0;
+    pub const ASKED: u32 = 1;
+    /// The reply is among those that are known.
+    pub const ANSWERED: u32 = 2;
+    /// There is none, for a reason.
+    pub const REFUSED: u32 = 3;
 }
 
 /// What turns of loops left behind that were in vain but for that, and what was read later without having been written again: over all

@@ -1,13 +1,18 @@
 //! The script of a server's client (docs/testing-a-server.md): read line by line, checked, and made into what the runtime follows.
 
+mod conversation;
+mod talker;
 mod words;
 
+use crate::deadline::Deadline;
+use crate::shared::AskedOfClient;
+use conversation::{Conversation, NewTelling};
 use landfall_vocab::client::{self as code, ClientOp, MOST_CONNECTIONS, alternative};
-use landfall_vocab::shared::CLIENT_LEN;
+use landfall_vocab::shared::SCRIPT_LEN;
 use landfall_vocab::{digest, pattern, window};
 use std::collections::BTreeMap;
-use std::path::PathBuf;
-use std::sync::Arc;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use words::ScriptWord;
 
 /// A client that every run of a program has.
@@ -19,6 +24,9 @@ pub struct ClientScript {
     pub(crate) code: Arc<[u8]>,
     /// What is asked for and never acknowledged by the client: line and name.
     pub unacknowledged: Vec<(u32, String)>,
+    /// Commands that it runs, by their lines, and what they said so far to anybody.
+    commands: BTreeMap<u32, String>,
+    conversation: Arc<Mutex<Conversation>>,
 }
 
 /// What is wrong with a script, and where.
@@ -47,7 +55,7 @@ impl ClientScript {
             });
         }
         let code = script.code();
-        if code.len() as u64 > CLIENT_LEN {
+        if code.len() as u64 > SCRIPT_LEN {
             return Err(ScriptError {
                 line: script.line,
                 why: "the script is longer than 4 MiB".to_owned(),
@@ -60,7 +68,45 @@ impl ClientScript {
             text: text.into(),
             code: code.into(),
             unacknowledged: unknown.map(|(name, line)| (*line, name.clone())).collect(),
+            commands: script.commands,
+            conversation: Arc::default(),
         })
+    }
+
+    /// What its commands said, as it was written down ([`replies`](Self::replies)).
+    pub fn with_replies(self, replies: Vec<u8>) -> ClientScript {
+        ClientScript {
+            conversation: Arc::new(Mutex::new(Conversation::of(replies))),
+            ..self
+        }
+    }
+
+    /// What its commands said so far: for the next who needs to hear the same.
+    pub fn replies(&self) -> Vec<u8> {
+        self.conversation().replies().to_vec()
+    }
+
+    pub(crate) fn conversation(&self) -> MutexGuard<'_, Conversation> {
+        // A conversation changes only when an answer is complete.
+        let locked = self.conversation.lock();
+        locked.unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Finds out what a command says to that.
+    pub(crate) fn learn(
+        &self,
+        asked: &AskedOfClient,
+        directory: &Path,
+        until: Deadline,
+    ) -> Result<(), String> {
+        let new = NewTelling {
+            after: asked.after,
+            line: asked.line,
+            telling: (asked.telling).ok_or("the run asks for what there is not")?,
+            told: &asked.told,
+        };
+        let mut conversation = self.conversation();
+        conversation.learn(&new, &self.commands, directory, until)
     }
 
     /// A line of it, as it is written, without what is around it.
@@ -91,9 +137,10 @@ struct Script {
     acked: Vec<String>,
     asked: BTreeMap<String, u32>,
     digests: BTreeMap<u64, String>,
+    commands: BTreeMap<u32, String>,
 }
 
-const STATEMENTS: &str = "connect, with, send, expect, expect-line, expect-close, close, shutdown, wait, patience, acked, if, else, end, signal, stop";
+const STATEMENTS: &str = "connect, with, send, expect, expect-line, expect-close, close, shutdown, wait, patience, run, acked, if, else, end, signal, stop";
 
 impl Script {
     fn section(&mut self) -> &mut Vec<u8> {
@@ -169,6 +216,7 @@ impl Script {
                 self.put(ClientOp::Patience, 0, time, b"");
                 Ok(())
             }
+            "run" => self.run(rest),
             "acked" => {
                 let name = one_name(rest, "acked NAME")?.to_owned();
                 self.named(&name)?;
@@ -261,6 +309,22 @@ impl Script {
             return Err(format!("{more} comes after `{name}`, which stands alone"));
         }
         self.put(op, 0, 0, b"");
+        Ok(())
+    }
+
+    fn run(&mut self, rest: &[ScriptWord]) -> Parsed<()> {
+        const HOW: &str = "run \"COMMAND\"";
+        self.connected()?;
+        let [ScriptWord::Text(command)] = rest else {
+            return Err(HOW.to_owned());
+        };
+        let command = String::from_utf8(command.clone());
+        let command = command.map_err(|_| format!("{HOW}: the command is no text (UTF-8)"))?;
+        if command.trim().is_empty() || command.contains('\0') {
+            return Err(format!("{HOW}: that is no command"));
+        }
+        self.commands.insert(self.line, command);
+        self.put(ClientOp::Run, 0, 0, b"");
         Ok(())
     }
 
@@ -502,6 +566,9 @@ mod tests {
             ("if acked a\n", 1, "has no `end`"),
             ("else", 1, "no `if`"),
             ("end", 1, "no `if`"),
+            ("run \"true\"", 1, "there is no connection yet"),
+            ("connect tcp:1\nrun true", 2, "run \"COMMAND\""),
+            ("connect tcp:1\nrun \" \"", 2, "no command"),
             ("wait 3", 1, "no time"),
             ("signal KILL", 1, "no signal `KILL`"),
             ("recovery:\nrecovery:", 2, "already"),

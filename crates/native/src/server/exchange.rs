@@ -140,10 +140,12 @@ impl Server {
             }
             std::hint::spin_loop();
         }
-        let started = Instant::now();
+        let mut started = Instant::now();
         let mut killed: Option<Instant> = None;
         loop {
             let seen = self.shared.control().finished.load(Acquire);
+            // A run that waits for its client takes no time of its own.
+            started += self.answer(patience.until);
             if self.take(index) {
                 return if killed.is_some() {
                     Waited::Killed
@@ -187,6 +189,24 @@ impl Server {
                 _ => {}
             }
         }
+    }
+
+    /// Answers a run that asks what a command of its client says; how long that took.
+    fn answer(&self, until: Deadline) -> Duration {
+        let Some(asked) = self.shared.question() else {
+            return Duration::ZERO;
+        };
+        let began = Instant::now();
+        let answer = match &self.program.client {
+            Some(script) => {
+                let learnt = script.learn(&asked, &self.directory(), until);
+                self.shared.set_replies(script.conversation().replies());
+                learnt
+            }
+            None => Err("there is no client".to_owned()),
+        };
+        self.shared.answered(answer);
+        began.elapsed()
     }
 
     pub(super) fn take(&self, index: usize) -> bool {

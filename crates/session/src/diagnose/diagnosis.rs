@@ -15,6 +15,7 @@ use crate::names::ProgramNames;
 use crate::options::Asked;
 use crate::programs::{Failure, LoggedRun, RecoverySchedule, Replayer, RunRole};
 use crate::record::quoted;
+use crate::recorded_client::recorded_client;
 use crate::report::SearchReport;
 use crate::setup::BuiltTarget;
 use crate::view::schedule::ScheduleTable;
@@ -25,8 +26,8 @@ use landfall_explore::recovery::Behaviour;
 use landfall_explore::schedule::power;
 use landfall_explore::tree::Diverged;
 use landfall_finding::{
-    Finding, Kind, Limit, Place, Preemptions, RecordedClient, RecordedMemory, RecordedOutcome,
-    Severity, StdinFile, StoreRole, Witness, Word,
+    Finding, Kind, Limit, Place, Preemptions, RecordedMemory, RecordedOutcome, Severity, StdinFile,
+    StoreRole, Witness, Word,
 };
 use landfall_model::image::Image;
 use landfall_native::compiler::pmdk::library;
@@ -618,10 +619,7 @@ impl<'a> Diagnosis<'a> {
                 file: Word::new(self.options.out.join(crate::setup::INPUT).as_os_str()),
                 bytes: input.length(),
             }),
-            client: (programs.program.client.as_ref()).map(|client| RecordedClient {
-                file: Word::new(client.path.as_os_str()),
-                script: client.text.to_string(),
-            }),
+            client: (programs.program.client.as_ref()).map(recorded_client),
             inputs: crate::witness::recorded_inputs(&programs.job.inputs),
             sv_comp: programs.program.sv_comp,
             threads: recorded_threads(replayer.job()),

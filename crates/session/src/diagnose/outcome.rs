@@ -22,6 +22,7 @@ pub(crate) fn client(line: &str, why: ClientWhy, received: &[u8]) -> String {
     match why {
         ClientWhy::Differs => format!("{line} gets \"{shown}\""),
         ClientWhy::Nobody => format!("{line}: nobody listens there"),
+        ClientWhy::Failed => format!("{line} fails: {}", String::from_utf8_lossy(received)),
         _ => {
             let so_far = match received.is_empty() {
                 true => "nothing".to_owned(),

@@ -6,6 +6,7 @@
 //! told ([`acks`]).
 
 pub(crate) mod acks;
+mod command;
 
 use super::{Channel, Form, channel, hold, let_go, names, new, used};
 use crate::memory::bytes;
@@ -41,6 +42,7 @@ pub(crate) struct Client {
     patience: Cell<u64>,
     /// Since when the next line waits, plus one; zero if it does not.
     since: Cell<u64>,
+    command: command::Command,
     /// It is being looked at already.
     busy: Cell<bool>,
 }
@@ -61,6 +63,8 @@ enum Went {
     Waits,
     /// It is for the client to act.
     MayAct,
+    /// It sent something, and the line is not done.
+    Said,
     Signalled,
 }
 
@@ -135,6 +139,11 @@ fn advance(may_act: bool) -> Acted {
                 client().busy.set(false);
                 arrives(line.number as i32);
                 return Acted::Signalled;
+            }
+            Went::Said => {
+                client().since.set(run().clock.get() + 1);
+                acted = Acted::Something;
+                break;
             }
             Went::Waits => {
                 if client().since.get() == 0 {
@@ -221,6 +230,7 @@ fn step(line: &ScriptLine<'static>, may_act: bool) -> Went {
         ClientOp::UnlessAcked => {}
         ClientOp::Goto => return Went::To(line.number as usize),
         ClientOp::Signal => return Went::Signalled,
+        ClientOp::Run => return command::runs(line, may_act),
     }
     Went::To(line.next)
 }
@@ -400,13 +410,18 @@ fn fails(line: &ScriptLine<'static>, why: &[u8]) -> ! {
     }
     // SAFETY: it was just written.
     let shown = unsafe { core::slice::from_raw_parts(held.start(), length) };
+    reports(line, &[why, b"\0", shown])
+}
+
+/// The run ends at this line: why, and what there is to show.
+fn reports(line: &ScriptLine<'static>, text: &[&[u8]]) -> ! {
     client().busy.set(true);
     let report = dispatch::report(&[]);
     outcome::end(
         End::Client,
         outcome::Report {
             code: line.line as i32,
-            text: &[why, b"\0", shown],
+            text,
             ..report
         },
     )
