@@ -87,7 +87,7 @@ pub(crate) fn perform(call: &Call) -> isize {
             ),
             SYS_clone => cloned(call, a as u64),
             SYS_clone3 => cloned(call, *(a as *const u64)),
-            SYS_fork => forks(call),
+            SYS_fork => forks(call, 0),
             SYS_vfork => refuse(&[PROCESS]),
             SYS_signalfd | SYS_signalfd4 => refuse(&[
                 b"signalfd: signals that are read from a descriptor are not searched; use sigwait",
@@ -290,15 +290,17 @@ fn cloned(call: &Call, flags: u64) -> isize {
     if flags & CLONE_THREAD as u64 == 0 && !forked::is_fork(flags as usize) {
         refuse(&[PROCESS])
     }
-    forks(call)
+    forks(call, flags)
 }
 
 /// The program creates a thread, or a process, where neither is under control.
-fn forks(call: &Call) -> isize {
+fn forks(call: &Call, flags: u64) -> isize {
     // SAFETY: the context is the kernel's record of the program at this call.
     let frame = unsafe { (*call.context).uc_mcontext.gregs[REG_RBP as usize] as usize };
-    let text: &[&[u8]] =
-        &[b"the program creates a thread: landfall checks single-threaded programs so far"];
+    let text: &[&[u8]] = match flags & CLONE_THREAD as u64 {
+        0 => &[b"the program creates a process, where one process is run without others"],
+        _ => &[b"the program creates a thread: landfall checks single-threaded programs so far"],
+    };
     outcome::end(
         End::Thread,
         Report {
