@@ -14,6 +14,7 @@ pub(crate) mod events;
 pub(crate) mod interests;
 pub(crate) mod names;
 pub(crate) mod readiness;
+pub(crate) mod signal_reads;
 pub(crate) mod streams;
 pub(crate) mod waits;
 
@@ -52,6 +53,8 @@ pub(crate) enum Form {
     EpollSet,
     /// A datagram socket: it can be made, named and connected, and carries nothing.
     Datagram,
+    /// `signalfd`: its count is the signals that are read from it, a bit each.
+    Signals,
 }
 
 /// An open file description. All zero is none.

@@ -4,6 +4,7 @@ use super::{Form, channel, interests, streams};
 use crate::files::descriptors::{self, Kind};
 use crate::memory::bytes;
 use crate::memory::own::Scratch;
+use crate::syscalls::dispatch::refuse;
 use crate::syscalls::error;
 use crate::syscalls::sys;
 use libc::*;
@@ -41,6 +42,9 @@ pub(crate) fn of_channel(number: usize, depth: u32) -> u32 {
         Form::EpollSet => when(interests::is_any_due(number, depth), IN),
         Form::Socket => OUT | HANGUP,
         Form::Datagram => OUT,
+        Form::Signals => refuse(&[
+            b"poll: whether a signal has come that a signalfd would read is no step; read it, in a thread of its own",
+        ]),
         Form::Free => 0,
     }
 }

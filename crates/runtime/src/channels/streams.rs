@@ -1,6 +1,8 @@
 //! Reading and writing ends of pipes and connections.
 
-use super::{Channel, Form, channel, client, connect, events, hold, let_go, new, open, waits};
+use super::{
+    Channel, Form, channel, client, connect, events, hold, let_go, new, open, signal_reads, waits,
+};
 use crate::files::descriptors;
 use crate::memory::accesses;
 use crate::memory::bytes;
@@ -82,6 +84,10 @@ pub(crate) unsafe fn read(number: usize, to: usize, length: usize, how: Manner) 
         Form::Event | Form::Stream | Form::PipeOutlet => {}
         Form::Socket | Form::Listener | Form::Datagram => return error(ENOTCONN),
         Form::EpollSet => return error(EINVAL),
+        Form::Signals => {
+            // SAFETY: what the caller promises.
+            return unsafe { signal_reads::read(number, to, length, end.is_nonblocking()) };
+        }
         _ => return error(EBADF),
     }
     let nonblocking = how.nonblocking || end.is_nonblocking();
@@ -154,6 +160,7 @@ pub(crate) unsafe fn write(number: usize, from: usize, length: usize, how: Manne
     let end = channel(number);
     match end.form.get() {
         Form::Event if length != 8 => return error(EINVAL),
+        Form::Signals => return error(EINVAL),
         Form::PipeInlet if length == 0 => return 0,
         Form::Event | Form::Stream | Form::PipeInlet => {}
         Form::Socket => return broken(how),

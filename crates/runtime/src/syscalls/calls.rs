@@ -89,9 +89,6 @@ pub(crate) fn perform(call: &Call) -> isize {
             SYS_clone3 => cloned(call, *(a as *const u64)),
             SYS_fork => forks(call, 0),
             SYS_vfork => refuse(&[PROCESS]),
-            SYS_signalfd | SYS_signalfd4 => refuse(&[
-                b"signalfd: signals that are read from a descriptor are not searched; use sigwait",
-            ]),
             SYS_execve | SYS_execveat => refuse(&[b"exec: the program starts another program"]),
             SYS_kill | SYS_tkill => signal(call, a as i32, b as i32),
             SYS_tgkill => signal(call, b as i32, c as i32),

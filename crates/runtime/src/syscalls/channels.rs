@@ -4,7 +4,9 @@
 
 use crate::channels::streams::Manner;
 use crate::channels::waits::{self, For, Rested};
-use crate::channels::{self, Form, behind, channel, events, interests, names, readiness, streams};
+use crate::channels::{
+    self, Form, behind, channel, events, interests, names, readiness, signal_reads, streams,
+};
 use crate::files::descriptors::{self, Kind};
 use crate::memory::accesses;
 use crate::memory::shadow::{is_persistent, view};
@@ -30,6 +32,8 @@ pub(crate) fn perform(call: &Call) -> Option<isize> {
             },
             SYS_eventfd => events::make(a as u32 as u64, 0),
             SYS_eventfd2 => events::make(a as u32 as u64, b as i32),
+            SYS_signalfd => signal_reads::make(a, b, 0),
+            SYS_signalfd4 => signal_reads::make(a, b, d as i32),
             SYS_epoll_create => interests::make(0),
             SYS_epoll_create1 => interests::make(a as i32),
             SYS_socket => names::make(a as i32, b as i32),
@@ -80,7 +84,7 @@ unsafe fn on_descriptor(call: &Call) -> Option<isize> {
         let form = channel(number).form.get();
         if matches!(
             form,
-            Form::PipeInlet | Form::PipeOutlet | Form::Event | Form::EpollSet
+            Form::PipeInlet | Form::PipeOutlet | Form::Event | Form::EpollSet | Form::Signals
         ) {
             return Some(error(ENOTSOCK));
         }
@@ -267,7 +271,7 @@ pub(crate) unsafe fn device_control(
             }
             AVAILABLE => {
                 let there = match it.form.get() {
-                    Form::Event | Form::EpollSet => return Some(error(ENOTTY)),
+                    Form::Event | Form::EpollSet | Form::Signals => return Some(error(ENOTTY)),
                     Form::Listener => return Some(error(EINVAL)),
                     Form::PipeInlet => it
                         .other_end()

@@ -52,9 +52,9 @@ fn concerns_channels(call: &Call) -> bool {
     let [a, b, c, ..] = call.arguments;
     let is_one = |fd: usize| matches!(descriptors::kind(fd), Kind::Channel(_));
     match call.number {
-        SYS_pipe | SYS_pipe2 | SYS_socketpair | SYS_eventfd | SYS_eventfd2 | SYS_epoll_create
-        | SYS_epoll_create1 | SYS_socket | SYS_poll | SYS_ppoll | SYS_select | SYS_pselect6
-        | SYS_close_range => true,
+        SYS_signalfd | SYS_signalfd4 | SYS_pipe | SYS_pipe2 | SYS_socketpair | SYS_eventfd
+        | SYS_eventfd2 | SYS_epoll_create | SYS_epoll_create1 | SYS_socket | SYS_poll
+        | SYS_ppoll | SYS_select | SYS_pselect6 | SYS_close_range => true,
         SYS_epoll_wait | SYS_epoll_pwait | SYS_epoll_pwait2 | SYS_epoll_ctl | SYS_bind
         | SYS_listen | SYS_accept | SYS_accept4 | SYS_connect | SYS_shutdown | SYS_sendto
         | SYS_recvfrom | SYS_sendmsg | SYS_recvmsg | SYS_getsockname | SYS_getpeername

@@ -5,13 +5,15 @@
 use super::context::{Context, Status, Step};
 use super::mutex::Ask;
 use super::steps::{effect, point};
-use super::{Lock, condition, objects, on, rwlock, tables, threads};
-use crate::channels::waits::For;
+use super::{Lock, condition, objects, on, rwlock, signals, tables, threads};
+use crate::channels::waits::{For, Rested};
 use crate::channels::{self, client};
 use crate::run::outcome::{self, Report};
+use crate::run::trace::Origin;
 use crate::state::watching;
 use crate::syscalls::dispatch;
 use core::cell::Cell;
+use landfall_vocab::builtin::Builtin;
 use landfall_vocab::record::access::WRITE;
 use landfall_vocab::record::step;
 use landfall_vocab::shared::End;
@@ -81,8 +83,8 @@ fn wake(waiting: &Cell<u32>, place: usize, caller: usize) {
     effect(place, WRITE, reached.into());
 }
 
-/// Gives the lock up until something has changed; false if that takes too long.
-pub(crate) fn wait(who: For, timed: bool) -> bool {
+/// Gives the lock up until something has changed, that takes too long, or a handler has run that ends the call.
+pub(crate) fn wait(who: For, timed: bool, starts_over: bool) -> Rested {
     let caller = dispatch::caller();
     tell(caller);
     let used = channels::used();
@@ -100,13 +102,46 @@ pub(crate) fn wait(who: For, timed: bool) -> bool {
     condition::enlist(objects().get(place));
     effect(place, WRITE, 1);
     rwlock::unlock(channel_lock(), caller);
-    let reached = condition::await_reach(place, timed, caller);
+    let origin = Origin::library(Builtin::system_call, caller);
+    let interrupted = outside(|| signals::interrupts_any(starts_over, origin));
+    let reached = match interrupted {
+        true => condition::interrupted(place, caller),
+        false => condition::await_reach(place, timed, caller),
+    };
     rwlock::lock(channel_lock(), Ask::Wait, caller);
     if !reached && waiting.get() > 0 {
         waiting.set(waiting.get() - 1);
         used.waiting.set(used.waiting.get() - 1);
     }
-    reached
+    match reached {
+        true => Rested::LookAgain,
+        false if interrupted => Rested::Interrupted,
+        false => Rested::TimedOut,
+    }
+}
+
+/// In the middle of a call: handlers may run, and make calls of their own.
+fn outside<T>(then: impl FnOnce() -> T) -> T {
+    let call = dispatch::leave();
+    let done = then();
+    dispatch::go_on(call);
+    done
+}
+
+/// One of these signals, which the program reads from a descriptor: its number, and what it says. None is there, or (with `waits`) never.
+pub(crate) fn take_signal(mask: u64, waits: bool) -> Option<(usize, i32, usize)> {
+    let caller = dispatch::caller();
+    let wanted = |signal: usize| mask >> (signal - 1) & 1 != 0;
+    let taken = match waits {
+        false => signals::poll(wanted, caller),
+        true => {
+            rwlock::unlock(channel_lock(), caller);
+            let taken = outside(|| signals::wait_for(wanted, caller));
+            rwlock::lock(channel_lock(), Ask::Wait, caller);
+            Some(taken)
+        }
+    };
+    taken.map(|(signal, info)| (signal, info.code, info.value))
 }
 
 /// Nobody can go on. Where the client has done all that it was to do, that is how a server ends; where it has not, it was to be

@@ -22,8 +22,8 @@ use core::sync::atomic::Ordering::Relaxed;
 use delivery::is_handling;
 pub(crate) use delivery::look;
 pub(super) use delivery::{
-    Waiting, before_access, before_push, before_step, interrupts, is_spent, pause, poll, wait_for,
-    would_interrupt,
+    Waiting, before_access, before_push, before_step, interrupts, interrupts_any, is_spent, pause,
+    poll, wait_for, would_interrupt,
 };
 pub(super) use delivery::{has_looked, stay_inside};
 pub(super) use info::{SignalInfo, SignalInfos, describe};

@@ -94,17 +94,27 @@ pub(in super::super) enum Waiting {
 
 /// The running thread waits, in a call that a signal ends: does one come while it does? What comes before the call comes at its own time.
 pub(in super::super) fn interrupts(waiting: Waiting, origin: Origin) -> bool {
+    ends_call(waiting, true, origin)
+}
+
+/// The same, of a thread that waits already; where its call does not start over, any handler ends it.
+pub(in super::super) fn interrupts_any(starts_over: bool, origin: Origin) -> bool {
+    ends_call(Waiting::Already, starts_over, origin)
+}
+
+fn ends_call(waiting: Waiting, starts_over: bool, origin: Origin) -> bool {
     let me = threads().current.get();
-    let ends = |signal: usize| is_handled(signal) && !restarts(signal) && !is_masked(signal);
+    let lets_go = |signal: usize| starts_over && restarts(signal);
+    let ends = |signal: usize| is_handled(signal) && !lets_go(signal) && !is_masked(signal);
     if !are_on() || !is_possible() || deliverable(me, ends).next().is_none() {
         return false;
     }
     if waiting == Waiting::Soon {
         look(origin);
     }
-    let interrupts = deliver(origin) == Ran::Interrupting;
+    let ran = deliver(origin);
     all().looked.set(true);
-    interrupts
+    ran == Ran::Interrupting || !starts_over && ran == Ran::Restarting
 }
 
 /// The step that takes a signal, if it is pending: what that says.
