@@ -35,7 +35,7 @@ pub(crate) fn until(
             looked_in_vain();
             return Err(error(libc::EAGAIN));
         }
-        if rest_in(Call::StartsOver, For::One(number), None, what) == Rested::Interrupted {
+        if rest_in(WaitHandled::StartsOver, For::One(number), None, what) == Rested::Interrupted {
             return Err(error(libc::EINTR));
         }
     }
@@ -55,18 +55,18 @@ pub(crate) fn moment(nanoseconds: u64) -> u64 {
 
 /// Waits until something may be ready, at most until a moment of virtual time.
 pub(crate) fn rest(who: For, until: Option<u64>, what: &[u8]) -> Rested {
-    rest_in(Call::IsOver, who, until, what)
+    rest_in(WaitHandled::IsOver, who, until, what)
 }
 
 /// What becomes of a call during which a handler runs that has `SA_RESTART`.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Call {
+pub(crate) enum WaitHandled {
     StartsOver,
     /// `poll` and its kin: whoever the handler is.
     IsOver,
 }
 
-fn rest_in(call: Call, who: For, until: Option<u64>, what: &[u8]) -> Rested {
+fn rest_in(call: WaitHandled, who: For, until: Option<u64>, what: &[u8]) -> Rested {
     match client::acts() {
         Acted::Something => return Rested::LookAgain,
         Acted::Signalled => return Rested::Interrupted,
@@ -79,7 +79,7 @@ fn rest_in(call: Call, who: For, until: Option<u64>, what: &[u8]) -> Rested {
             For::Any => None,
         };
         held.into_iter().for_each(hold);
-        let rested = channel_calls::wait(who, until.is_some(), call == Call::StartsOver);
+        let rested = channel_calls::wait(who, until.is_some(), call == WaitHandled::StartsOver);
         held.into_iter().for_each(let_go);
         return match (rested, until) {
             (Rested::TimedOut, Some(until)) => {
