@@ -584,7 +584,9 @@ fn step(
     };
     let drained = state.buffers[thread].is_empty();
     let mut next_pc = pc as u32 + 1;
-    let gone = |at: &Place| instr.accesses() && state.gone >> at.cell & 1 != 0;
+    // What is locked waits for the thread's stores, and dies then.
+    let waits = matches!(instr, Instr::Rmw { .. } | Instr::Cas { .. }) && !drained;
+    let gone = |at: &Place| instr.accesses() && !waits && state.gone >> at.cell & 1 != 0;
     if let Some(at) = instr.place().filter(gone) {
         let word = program.mapping(at.cell).unwrap_or(at.cell);
         state.read(thread, state.writer[word as usize]);
