@@ -14,6 +14,8 @@ use std::path::{Path, PathBuf};
 pub(crate) fn place_at(at: &Position, here: &Path) -> Place {
     let file = match landfall_native::compiler::pmdk::library(&at.file) {
         Some(_) => without_detours(&at.file),
+        // Compilers find their own headers by detours.
+        None if at.file.starts_with("/usr/") => without_detours(&at.file),
         None => at.file.clone(),
     };
     let relative = Path::new(&file).strip_prefix(here);

@@ -461,15 +461,30 @@ fn callers(out: &mut String, finding: &Finding) {
     for (what, stored) in [("lost", lost), ("kept", kept)] {
         // The frame after the common ones is where the order of the two stores is decided.
         let parting = stored.stack.len().checked_sub(common + 1);
-        if let Some(parting @ 1..) = parting {
-            let (inner, outer) = (&stored.stack[0], &stored.stack[parting]);
-            let _ = writeln!(
-                out,
-                "   = note: the {what} store is in {}, called from {} in {}",
-                inner.function,
-                outer.colons(),
-                outer.function
-            );
+        let Some(inner) = stored.stack.first() else {
+            continue;
+        };
+        // (Its own place may have the function's name without its arguments.)
+        let shown = |outer: &Place| stored.at.as_ref().is_some_and(|at| at.same_line(outer));
+        match parting.map(|parting| &stored.stack[parting]) {
+            Some(outer) if !shown(inner) && (shown(outer) || parting == Some(0)) => {
+                let _ = writeln!(
+                    out,
+                    "   = note: the {what} store is in `{}` ({}), called from there",
+                    inner.function,
+                    inner.colons()
+                );
+            }
+            Some(outer) if parting > Some(0) => {
+                let _ = writeln!(
+                    out,
+                    "   = note: the {what} store is in {}, called from {} in {}",
+                    inner.function,
+                    outer.colons(),
+                    outer.function
+                );
+            }
+            _ => {}
         }
     }
 }
