@@ -1,5 +1,5 @@
 /* KEYS keys go into a published index, each by one of THREADS threads; the power fails; what is found is what was put there. An index gives
- * `create`, `put` and `get`, and `ready` for what a thread or a recovery has to do first. */
+ * `create`, `put` and `get`, `open` for what whoever opens it has to do first, alone, and `ready` for what each thread has to. */
 #include <cassert>
 #include <cstdint>
 #include <cstdio>
@@ -12,6 +12,7 @@
 
 struct index_type;
 static index_type *create();
+static void open(index_type *index);
 static void ready(index_type *index, int thread);
 static void put(index_type *index, uint64_t key, int thread);
 static uint64_t get(index_type *index, uint64_t key);
@@ -49,6 +50,7 @@ int main() {
     lf_persist(root, sizeof *root);
   }
   index_type *index = static_cast<index_type *>(*root);
+  open(index);
   ready(index, 0);
   static part parts[THREADS];
   int there[KEYS];

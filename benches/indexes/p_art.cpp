@@ -21,6 +21,7 @@ static void load(TID number, Key &into) {
 }
 
 static index_type *create() { return reinterpret_cast<index_type *>(new ART_ROWEX::Tree(load)); }
+static void open(index_type *) {}
 static void ready(index_type *, int) {}
 static uint64_t get(index_type *index, uint64_t key) {
   auto thread = of(index)->getThreadInfo();

@@ -17,6 +17,7 @@ static index_type *create() {
   made->UpdateThreadLocal(THREADS + 1);
   return reinterpret_cast<index_type *>(made);
 }
+static void open(index_type *) {}
 static void ready(index_type *index, int thread) { of(index)->AssignGCID(thread); }
 static uint64_t get(index_type *index, uint64_t key) {
   std::vector<uint64_t> values;

@@ -15,7 +15,7 @@ pub(crate) mod limits;
 pub(crate) mod marked;
 pub(crate) mod operand;
 pub(crate) mod own;
-mod persistent_heap;
+pub(crate) mod persistent_heap;
 pub(crate) mod probe;
 pub(crate) mod protections;
 pub(crate) mod rewritten;

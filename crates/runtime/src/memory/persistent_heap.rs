@@ -1,6 +1,9 @@
 //! The persistent heap: `lf_alloc`, and `malloc` under `--pm-heap`. Its words live in persistent memory and are written like any
 //! program would have to write them: one aligned word at a time, flushed and fenced. After a failure at any point every word is
 //! either old or new, and the worst outcome is a leaked block. With `--pm-heap` the words can instead be durable at once.
+//!
+//! Of what `malloc` gives, each thread has a part of its own: where a block lies does not depend on what others do, and nobody waits
+//! for anybody. A block belongs to whoever frees it.
 
 use crate::hooks::flushes;
 use crate::memory::accesses;
@@ -12,15 +15,24 @@ use crate::state::{run, server};
 use core::sync::atomic::Ordering::Relaxed;
 use landfall_vocab::builtin::Builtin;
 use landfall_vocab::record::{RecordKind, flag};
-use landfall_vocab::shared::option;
-use landfall_vocab::window::{self, Area};
+use landfall_vocab::shared::{FEW_THREADS, option};
+use landfall_vocab::window;
 
 const ROOTS: u64 = 256;
 const HEADER: u64 = 16;
 
+/// What threads other than main have of `malloc`'s heap each; the first few have, and the others share main's part. Their words are
+/// where main's are not: its part begins with them.
+const EACH: u64 = 128 << 20;
+const THREADS: u64 = FEW_THREADS as u64 * EACH;
+const WORDS: u64 = 4096;
+const _: () = assert!(FEW_THREADS as u64 * WORDS <= window::MALLOC_META.len);
+const _: () = assert!(THREADS < window::MALLOC.len);
+
 /// Where one heap keeps what. Offsets in the window.
 struct Layout {
-    area: Area,
+    /// Where its blocks end.
+    end: u64,
     /// End of the used part, then one free list per class.
     words: u64,
     first_block: u64,
@@ -37,13 +49,35 @@ fn heap() -> Layout {
     const { assert!(USED == window::HEAP_BLOCKS - window::HEAP.start) };
     let first_block = window::HEAP_BLOCKS + server().heap_offset.get();
     Layout {
-        area: window::HEAP,
+        end: window::HEAP.end(),
         words,
         first_block,
         durable: false,
     }
 }
 
+/// The running thread's part, if it has one.
+fn own_part() -> Option<Layout> {
+    let thread = crate::threads::current();
+    (1..FEW_THREADS).contains(&thread).then(|| {
+        let thread = thread as u64;
+        let end = window::MALLOC.end() - (thread - 1) * EACH;
+        Layout {
+            end,
+            words: window::MALLOC_META.start + thread * WORDS,
+            first_block: end - EACH + server().heap_offset.get(),
+            durable: server().options.get() & option::PM_HEAP_DURABLE_META != 0,
+        }
+    })
+}
+
+/// Is this in a part that a thread other than main has?
+pub(crate) fn is_of_thread(address: usize) -> bool {
+    let end = window::BASE + window::MALLOC.end();
+    (end - THREADS..end).contains(&(address as u64))
+}
+
+/// Main's part.
 fn malloc_heap() -> Layout {
     let durable = server().options.get() & option::PM_HEAP_DURABLE_META != 0;
     let words = if durable {
@@ -55,7 +89,7 @@ fn malloc_heap() -> Layout {
     const { assert!(USED == window::MALLOC_BLOCKS - window::MALLOC.start) };
     let used = if durable { 64 } else { USED };
     Layout {
-        area: window::MALLOC,
+        end: window::MALLOC.end() - THREADS,
         words,
         first_block: window::MALLOC.start + used + server().heap_offset.get(),
         durable,
@@ -115,7 +149,7 @@ impl Layout {
             end => end,
         };
         let block = (end + HEADER + align - 1) & !(align - 1);
-        if block + size as u64 > self.area.end() {
+        if block + size as u64 > self.end {
             return core::ptr::null_mut();
         }
         // The header first: a block below the end always has one.
@@ -189,6 +223,13 @@ pub(crate) fn malloc(length: usize, align: usize, caller: usize) -> *mut u8 {
     let origin = Origin::library(Builtin::malloc, caller);
     run().malloc_used.set(true);
     asked();
+    if let Some(own) = own_part() {
+        let block = own.allocate(length, align as u64, origin);
+        if !block.is_null() {
+            logged(RecordKind::Alloc, block, length, origin);
+            return block;
+        }
+    }
     crate::threads::lock_heap(caller);
     let block = malloc_heap().allocate(length, align as u64, origin);
     logged(RecordKind::Alloc, block, length, origin);
@@ -202,6 +243,11 @@ pub(crate) fn free_malloced(block: usize, caller: usize) {
     }
     let origin = Origin::library(Builtin::free, caller);
     run().malloc_used.set(true);
+    if let Some(own) = own_part() {
+        logged(RecordKind::Free, block as *mut u8, 0, origin);
+        own.free(offset(block), origin);
+        return;
+    }
     crate::threads::lock_heap(caller);
     logged(RecordKind::Free, block as *mut u8, 0, origin);
     malloc_heap().free(offset(block), origin);

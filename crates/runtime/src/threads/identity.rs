@@ -5,8 +5,8 @@
 use super::context::all_stacks;
 use super::lifecycle::How;
 use super::{descriptor, frames, on, tables, threads, turns};
-use crate::memory::heap;
 use crate::memory::own::place;
+use crate::memory::{heap, persistent_heap};
 use crate::run::trace::{self, Origin};
 use landfall_vocab::builtin::Builtin;
 use landfall_vocab::record::identity;
@@ -57,7 +57,10 @@ fn is_id(value: u64) -> bool {
 fn is_own(value: u64) -> bool {
     let value = value as usize;
     let (start, end) = all_stacks();
-    (start..end).contains(&value) || is_id(value as u64) || heap::is_of_thread(value)
+    (start..end).contains(&value)
+        || is_id(value as u64)
+        || heap::is_of_thread(value)
+        || persistent_heap::is_of_thread(value)
 }
 
 /// The running thread reads this.
