@@ -95,7 +95,7 @@ fn every_example_does_what_its_page_says() {
                 let output = landfall(&["check", "--out", &format!("out-{kind}"), &file]);
                 let said = String::from_utf8_lossy(&output.stderr).into_owned();
                 assert_eq!(output.status.code(), Some(2), "{kind}: {said}");
-                assert!(said.contains("fork"), "{kind}: {said}");
+                assert!(said.contains("exec"), "{kind}: {said}");
             }
             ["finds", found, ref flags @ ..] => {
                 let out = format!("out-{kind}");

@@ -12,6 +12,7 @@ mod examples;
 mod explain;
 mod fix;
 mod foreign;
+mod forks;
 mod frames;
 mod judge;
 mod killed;

@@ -156,6 +156,7 @@ builtins!(
     lf_acked,
     function_return,
     function_entry,
+    fork,
 );
 
 impl Builtin {

@@ -308,10 +308,12 @@ pub enum InputKind {
     /// No question: a wait ended, and its thread looked again at what it waited for, in a loop; or went on without.
     WakeLooked = 12,
     WakeTrusted = 13,
+    /// Of several children that a process may be told of, whether it is not the first that has ended, but one created later.
+    Child = 14,
 }
 
 impl InputKind {
-    pub const ALL: [InputKind; 14] = [
+    pub const ALL: [InputKind; 15] = [
         InputKind::Bool,
         InputKind::I8,
         InputKind::U8,
@@ -326,6 +328,7 @@ impl InputKind {
         InputKind::Wake,
         InputKind::WakeLooked,
         InputKind::WakeTrusted,
+        InputKind::Child,
     ];
 
     /// Is it about a wait?
@@ -343,7 +346,11 @@ impl InputKind {
     /// How many an integer has.
     pub const fn bits(self) -> u32 {
         match self {
-            InputKind::Bool | InputKind::Wake | InputKind::WakeLooked | InputKind::WakeTrusted => 1,
+            InputKind::Bool
+            | InputKind::Wake
+            | InputKind::WakeLooked
+            | InputKind::WakeTrusted
+            | InputKind::Child => 1,
             InputKind::I8 | InputKind::U8 => 8,
             InputKind::I16 | InputKind::U16 => 16,
             InputKind::I32 | InputKind::U32 | InputKind::F32 => 32,
@@ -511,6 +518,9 @@ pub mod timer {
 
 /// In place of a lock: what its thread does from here on is not judged ([`crate::record::access::WRITE`]), or is again.
 pub const UNJUDGED: u64 = LOCK | 40;
+
+/// Where a lock or the like says which process has it, of those that the program forked; zero for the first.
+pub const FORKED_AT: usize = 50;
 
 /// In the address of a lock that the program says it holds: there may be one of libc's at the same place.
 pub const SAID: usize = 1 << 55;

@@ -2,6 +2,7 @@
 
 use crate::channels;
 use crate::channels::streams::{self, Manner};
+use crate::files::holders;
 use crate::files::pool_io;
 use crate::memory::accesses;
 use crate::memory::bytes;
@@ -88,6 +89,9 @@ pub(crate) fn kind(fd: usize) -> Kind {
 /// Records what a descriptor stands for. Also how a restart learns that there are descriptors to close.
 pub(crate) fn set(fd: usize, kind: Kind) {
     run().opened.set(true);
+    if kind != Kind::Real {
+        holders::opened(fd);
+    }
     let before = run().descriptors.get(fd);
     if let Kind::Channel(number) = kind {
         channels::hold(number);

@@ -6,6 +6,7 @@
 //! entry of a table in persistent memory, and every change of it that must be seen whole is one word.
 
 pub(crate) mod descriptors;
+pub(crate) mod holders;
 pub(crate) mod listings;
 pub(crate) mod names;
 pub(crate) mod ordinary;

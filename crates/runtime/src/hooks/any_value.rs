@@ -14,7 +14,7 @@ use landfall_vocab::builtin::Builtin;
 use landfall_vocab::shared::{ANY_CALL, End, InputKind, MOST_INPUT_CALLS};
 
 /// Any value of that kind; of a number with a fraction, the whole number it is.
-fn any(kind: InputKind, caller: usize) -> u64 {
+pub(crate) fn any(kind: InputKind, caller: usize) -> u64 {
     if !running() {
         return 0;
     }

@@ -26,6 +26,9 @@ pub(crate) mod place {
     pub(crate) const OVERLAY_LEN: usize = 1 << 30;
     pub(crate) const CHANNELS: usize = landfall_vocab::window::CHANNELS.start as usize;
     pub(crate) const CHANNELS_LEN: usize = landfall_vocab::window::CHANNELS.end as usize - CHANNELS;
+    /// What processes have for themselves that do not run.
+    pub(crate) const FORKED: usize = 0x3390_0000_0000;
+    pub(crate) const FORKED_LEN: usize = 2 << 30;
     pub(crate) const INPUT: usize = 0x3c00_0000_0000;
     pub(crate) const SHARED: usize = 0x4000_0000_0000;
 }

@@ -215,6 +215,7 @@ fn redirect_exit() {
 }
 
 extern "C" fn exited(code: i32) -> ! {
+    crate::threads::forked::exits(code, 0);
     crate::run::outcome::end(
         End::Exited,
         crate::run::outcome::Report {

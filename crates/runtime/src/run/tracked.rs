@@ -201,14 +201,20 @@ pub(crate) fn snapshot() {
     }
 }
 
-/// A range, leaving out the runtime's own state.
-fn without_state(start: usize, end: usize, mut each: impl FnMut(usize, usize)) {
+/// The pages of the runtime's own state.
+pub(crate) fn own_state() -> (usize, usize) {
     unsafe extern "C" {
         static __start_lf_state: u8;
         static __stop_lf_state: u8;
     }
-    let own = &raw const __start_lf_state as usize & !(PAGE - 1);
-    let own_end = (&raw const __stop_lf_state as usize + PAGE - 1) & !(PAGE - 1);
+    let start = &raw const __start_lf_state as usize & !(PAGE - 1);
+    let end = (&raw const __stop_lf_state as usize + PAGE - 1) & !(PAGE - 1);
+    (start, end)
+}
+
+/// A range, leaving out the runtime's own state.
+fn without_state(start: usize, end: usize, mut each: impl FnMut(usize, usize)) {
+    let (own, own_end) = own_state();
     if own < end && start < own_end {
         each(start, own.max(start));
         each(own_end.min(end), end);
@@ -269,6 +275,20 @@ pub(crate) fn each_changed(mut each: impl FnMut(usize, usize)) -> bool {
         all &= take(server().arguments.get().1 & !7, stack_end);
     }
     all
+}
+
+/// Where there is writable memory that is not ours, but for heaps and stacks: what is this process's own, and what others share.
+pub(crate) fn each_of_program(
+    mut own: impl FnMut(usize, usize),
+    mut shared: impl FnMut(usize, usize),
+) {
+    let stack_end = each_mapping(|start, end, writable, ours| match writable {
+        _ if ours => {}
+        Writable::Alone => without_state(start, end, &mut own),
+        Writable::Shared => shared(start, end),
+        Writable::No => {}
+    });
+    own(server().arguments.get().1 & !7, stack_end);
 }
 
 /// # Safety

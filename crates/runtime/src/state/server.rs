@@ -84,6 +84,8 @@ pub(crate) struct Server {
     pub(crate) directory: Raw<Directory>,
     pub(crate) marked: Cell<*mut crate::memory::marked::MarkedBlock>,
     pub(crate) guards: [Cell<crate::memory::protections::Guard>; crate::memory::protections::MOST],
+    /// Which processes have a descriptor, while there are several.
+    pub(crate) holders: crate::files::holders::Holders,
     pub(crate) uses: [Cell<crate::threads::unseen::Used>; crate::threads::unseen::MOST],
     /// Files on disk that are mapped shared: device and number.
     pub(crate) shared: [Cell<(u64, u64)>; 16],

@@ -4,6 +4,7 @@
 #![allow(non_upper_case_globals)] // libc names system calls in lower case
 
 use crate::files::descriptors;
+use crate::files::holders;
 use crate::files::pool;
 use crate::memory::limits;
 use crate::memory::shadow::is_persistent;
@@ -22,15 +23,18 @@ use crate::syscalls::signals;
 use crate::syscalls::sys;
 use crate::syscalls::timers;
 use crate::syscalls::waiting::{clock_nanosleep, futex};
+use crate::threads::forked;
 use landfall_vocab::shared::End;
 use landfall_vocab::window;
 use libc::*;
 
 /// Numbers a program sees: the same in every run.
 const PID: isize = 1000;
-const PARENT: isize = 999;
 
 pub(crate) fn perform(call: &Call) -> isize {
+    if holders::lacks(call) {
+        return error(EBADF);
+    }
     if let Some(result) = channels::perform(call) {
         return result;
     }
@@ -61,6 +65,9 @@ pub(crate) fn perform(call: &Call) -> isize {
             SYS_munmap => unmap(call),
             SYS_brk => set_break(call),
             SYS_mprotect | SYS_mremap | SYS_msync | SYS_madvise => {
+                if call.number != SYS_msync {
+                    forked::remaps(a, b);
+                }
                 if own_memory(a, b) {
                     return error(EINVAL);
                 }
@@ -80,7 +87,8 @@ pub(crate) fn perform(call: &Call) -> isize {
             ),
             SYS_clone => cloned(call, a as u64),
             SYS_clone3 => cloned(call, *(a as *const u64)),
-            SYS_fork | SYS_vfork => refuse(&[PROCESS]),
+            SYS_fork => forks(call, 0),
+            SYS_vfork => refuse(&[PROCESS]),
             SYS_signalfd | SYS_signalfd4 => refuse(&[
                 b"signalfd: signals that are read from a descriptor are not searched; use sigwait",
             ]),
@@ -88,9 +96,9 @@ pub(crate) fn perform(call: &Call) -> isize {
             SYS_kill | SYS_tkill => signal(call, a as i32, b as i32),
             SYS_tgkill => signal(call, b as i32, c as i32),
             SYS_rt_sigqueueinfo => signal(call, a as i32, b as i32),
-            SYS_getpid | SYS_gettid | SYS_getpgrp | SYS_getpgid | SYS_getsid
-            | SYS_set_tid_address => PID,
-            SYS_getppid => PARENT,
+            SYS_getpid | SYS_gettid | SYS_set_tid_address => forked::ids().0,
+            SYS_getpgrp | SYS_getpgid | SYS_getsid => PID,
+            SYS_getppid => forked::ids().1,
             SYS_set_robust_list | SYS_rseq | SYS_membarrier | SYS_sched_yield | SYS_setpgid => 0,
 
             SYS_sigaltstack => {
@@ -276,16 +284,23 @@ pub(crate) fn alters_kernel(call: &Call) {
     }
 }
 
-const PROCESS: &[u8] = b"fork: the program creates a process, and what two processes do to each other is not searched; let a thread (pthread_create) do the child's work, on the memory that both share";
+const PROCESS: &[u8] = b"the program creates a process that borrows memory of its parent (vfork, posix_spawn, clone with CLONE_VM): not modelled; use fork";
 
 fn cloned(call: &Call, flags: u64) -> isize {
-    if flags & CLONE_THREAD as u64 == 0 {
+    if flags & CLONE_THREAD as u64 == 0 && !forked::is_fork(flags as usize) {
         refuse(&[PROCESS])
     }
+    forks(call, flags)
+}
+
+/// The program creates a thread, or a process, where neither is under control.
+fn forks(call: &Call, flags: u64) -> isize {
     // SAFETY: the context is the kernel's record of the program at this call.
     let frame = unsafe { (*call.context).uc_mcontext.gregs[REG_RBP as usize] as usize };
-    let text: &[&[u8]] =
-        &[b"the program creates a thread: landfall checks single-threaded programs so far"];
+    let text: &[&[u8]] = match flags & CLONE_THREAD as u64 {
+        0 => &[b"the program creates a process, where one process is run without others"],
+        _ => &[b"the program creates a thread: landfall checks single-threaded programs so far"],
+    };
     outcome::end(
         End::Thread,
         Report {
@@ -302,14 +317,19 @@ fn signal(call: &Call, process: i32, signal: i32) -> isize {
     if signal == 0 && crate::threads::on() && thread.contains(&process) {
         return 0;
     }
-    if process as isize != PID && process != 0 {
+    if process as isize != forked::ids().0 && process != 0 {
         refuse(&[b"kill: the program signals another process"]);
     }
     if signal == 0 {
         return 0;
     }
     // SAFETY: the context is the kernel's record of the program at this call.
-    unsafe { signals::raise(signal, call.context) };
+    unsafe {
+        if signals::is_deadly(signal as usize) {
+            forked::dies_of(signal, crate::syscalls::dispatch::caller_in(call.context));
+        }
+        signals::raise(signal, call.context)
+    };
     0
 }
 

@@ -6,8 +6,9 @@ use crate::memory::limits;
 use crate::memory::own::place;
 use crate::state::{run, server};
 use crate::syscalls::calls::{altering, alters_kernel, as_it_is};
-use crate::syscalls::dispatch::Call;
+use crate::syscalls::dispatch::{Call, refuse};
 use crate::syscalls::sys;
+use crate::threads::forked;
 use core::cell::Cell;
 use landfall_vocab::window;
 use libc::*;
@@ -42,6 +43,15 @@ pub(crate) fn map(call: &Call) -> isize {
     }
     if flags as i32 & MAP_FIXED != 0 && own_memory(address, length) {
         return -(ENOMEM as isize);
+    }
+    if flags as i32 & MAP_FIXED != 0 {
+        forked::remaps(address, length);
+    }
+    if forked::several()
+        && flags as i32 & MAP_ANONYMOUS == 0
+        && flags as i32 & MAP_TYPE != MAP_PRIVATE
+    {
+        refuse(&[b"mmap: one of several processes maps a file that others may map, too; let the parent map it before it forks"]);
     }
     if flags as i32 & MAP_ANONYMOUS == 0 && flags as i32 & MAP_TYPE != MAP_PRIVATE {
         match descriptors::kind(fd) {
@@ -148,6 +158,7 @@ pub(crate) fn unmap(call: &Call) -> isize {
     if own_memory(address, length) {
         return -(EINVAL as isize);
     }
+    forked::remaps(address, length);
     let whole = address.saturating_add(length.next_multiple_of(PAGE));
     let result = match run().mappings.remove(address, whole) {
         true => as_it_is(call),
@@ -164,6 +175,9 @@ pub(crate) fn set_break(call: &Call) -> isize {
     // SAFETY: nothing is asked for but where it is.
     let end = unsafe { sys::raw(SYS_brk, [0]) };
     let wanted = call.arguments[0];
+    if wanted != 0 && forked::several() {
+        refuse(&[b"brk: not modelled while there are several processes"]);
+    }
     if wanted > end as usize && !limits::take(wanted - end as usize) {
         return end;
     }

@@ -453,6 +453,13 @@ pub(crate) fn is_handled(signal: usize) -> bool {
     action.is_some_and(|handler| handler != DEFAULT && handler != IGNORE)
 }
 
+/// Does the process die of a signal that nobody blocks?
+pub(crate) fn is_deadly(signal: usize) -> bool {
+    let blocked = run().mask.get() >> signal.saturating_sub(1) & 1 != 0;
+    let blocked = blocked && signal != libc::SIGKILL as usize;
+    !blocked && !is_handled(signal) && !is_ignored(signal)
+}
+
 /// Does nothing come of a signal?
 pub(crate) fn is_ignored(signal: usize) -> bool {
     let by_default = [libc::SIGCHLD, libc::SIGURG, libc::SIGWINCH, libc::SIGCONT];

@@ -53,7 +53,7 @@ impl Step {
     pub(crate) fn new(kind: u8, object: usize, caller: usize) -> Step {
         Step {
             kind,
-            object,
+            object: super::forked::key(object),
             origin: Origin::library(Builtin::thread, caller),
         }
     }
@@ -115,6 +115,9 @@ pub(crate) struct Context {
     pub(super) stepped: Stepped,
     pub(super) signals: ThreadSignals,
     pub(super) ids: ThreadIds,
+    /// The process that it is, of those that the program forked; and whether any child will do that it waits for.
+    pub(super) process: Cell<u8>,
+    pub(super) takes_any: Cell<bool>,
     /// Its virtual time, while others run.
     pub(crate) clock: Cell<u64>,
     pub(crate) step: StepCells,
@@ -212,6 +215,8 @@ impl Context {
             stepped,
             signals,
             ids,
+            process,
+            takes_any,
             clock,
             step,
             start,
@@ -246,6 +251,8 @@ impl Context {
         stepped.begin();
         signals.begin();
         ids.begin();
+        process.set(0);
+        takes_any.set(false);
         clock.set(run().clock.get());
         step.set(Step::NONE);
         start.set(with.start);
@@ -405,6 +412,7 @@ unsafe extern "C" fn decided(me: usize) -> *const usize {
     run().alternate.set(to.alternate.get());
     leaving.scratch.set(run().scratch.get());
     run().scratch.set(to.scratch.get());
+    super::forked::switched(me, next);
     threads().current.set(next);
     run().stack.set(to.stack.get());
     run().last_stack.set(0);

@@ -5,7 +5,7 @@
 //! only known by another variable is as well known as that one. What has ended is in a *grave* until another function, or its own thread, has
 //! the place.
 
-use super::{MOST, is_opaque, on, said, store_buffer, tables, threads, visible};
+use super::{MOST, forked, is_opaque, on, said, store_buffer, tables, threads, visible};
 use crate::caller;
 use crate::memory::heap_checks::{self, DEAD, Record};
 use crate::run::call_stack;
@@ -117,7 +117,7 @@ pub(super) fn begin_to_look() {
 }
 
 fn is_on() -> bool {
-    on() && heap_checks::on()
+    on() && heap_checks::on() && !forked::several()
 }
 
 impl ThreadFrames {

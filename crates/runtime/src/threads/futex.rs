@@ -3,7 +3,7 @@
 use super::context::Step;
 use super::signals::Waiting;
 use super::steps::{effect, point};
-use super::{MOST, condition, objects, on, signals, threads, visible, wakes};
+use super::{MOST, condition, forked, objects, on, signals, threads, visible, wakes};
 use crate::caller;
 use crate::libc::real::real;
 use crate::outside::{crossing, effects};
@@ -44,7 +44,7 @@ pub(super) unsafe fn futex(
         outcome::fail(End::Forbidden, &[b"futex: only FUTEX_WAIT and FUTEX_WAKE are supported (with all bits, where there are any)"])
     }
     // Beside the word's own entry: a lock and a futex may share an address.
-    let queue = word ^ (1 << 62);
+    let queue = forked::key(word) ^ (1 << 62);
     let object = objects().get(queue);
     // SAFETY: what the caller promises.
     unsafe {

@@ -3,8 +3,8 @@
 use super::context::{self, Status, Step};
 use super::steps::{self, depart, point};
 use super::{
-    MOST, cleanup, clone, descriptor, direct, frames, given_stacks, identity, leftovers, on, sets,
-    signals, sleep_sets, store_buffer, tables, thread_specific, threads, turns, unseen,
+    MOST, cleanup, clone, descriptor, direct, forked, frames, given_stacks, identity, leftovers,
+    on, sets, signals, sleep_sets, store_buffer, tables, thread_specific, threads, turns, unseen,
 };
 use crate::caller;
 use crate::libc::real::real;
@@ -73,6 +73,8 @@ pub(super) struct How {
     pub(super) detached: bool,
     /// Another thread had its number, and has ended.
     pub(super) again: bool,
+    /// It is a process of its own.
+    pub(super) kin: bool,
     /// Memory of the program's, where that was asked for.
     pub(super) stack: Option<(usize, usize)>,
     pub(super) start: usize,
@@ -84,6 +86,7 @@ impl How {
         How {
             detached: false,
             again: false,
+            kin: false,
             stack: None,
             start,
             argument,
@@ -123,7 +126,15 @@ fn spare(number: usize, by: usize) {
 
 /// The step that creates a thread: its number, and whether another one had it before.
 pub(super) fn new_number(caller: usize) -> (usize, bool) {
-    point(Step::new(step::CREATE, 0, caller));
+    number_for(Builtin::thread, caller)
+}
+
+fn number_for(what: Builtin, caller: usize) -> (usize, bool) {
+    point(Step {
+        kind: step::CREATE,
+        object: 0,
+        origin: Origin::library(what, caller),
+    });
     if threads().creations.get() {
         sleep_sets::executed(CREATIONS, 1, true);
     }
@@ -168,6 +179,9 @@ pub(super) unsafe fn create(to: *mut usize, how: How, caller: usize) -> i32 {
 /// # Safety
 /// `to` is where the program wants the id, or nowhere, and `how` what it asked for.
 pub(super) unsafe fn bear(to: *mut usize, mut how: How, caller: usize) -> Result<usize, i32> {
+    if !how.kin {
+        forked::refuses_threads();
+    }
     // SAFETY: what the caller promises.
     unsafe {
         let expected = match threads().creations.get() {
@@ -176,7 +190,10 @@ pub(super) unsafe fn bear(to: *mut usize, mut how: How, caller: usize) -> Result
             false => give_id(to, next_number(threads().current.get()), caller),
         };
         let number;
-        (number, how.again) = new_number(caller);
+        (number, how.again) = match how.kin {
+            true => number_for(Builtin::fork, caller),
+            false => new_number(caller),
+        };
         let me = threads().current.get();
         tables().contexts[me].among_others.set(true);
         if let Some((low, high)) = how.stack {
@@ -250,9 +267,19 @@ pub(super) fn join(thread: usize, wants: bool, caller: usize) -> Result<usize, i
     if number == threads().current.get() {
         return Err(libc::EDEADLK);
     }
+    await_end(number, caller);
+    spare(number, threads().current.get());
+    let result = tables().contexts[number].result.get();
+    if wants && result != 0 {
+        identity::returned(number);
+    }
+    Ok(result)
+}
+
+/// Goes on when that thread has ended.
+pub(super) fn await_end(number: usize, caller: usize) {
     point(Step::new(step::JOIN, number, caller));
     tables().contexts[number].detached.set(true); // joined: nobody may join it again
-    spare(number, threads().current.get());
     threads().apart.set(threads().apart.get() - 1);
     run()
         .clock
@@ -263,11 +290,6 @@ pub(super) fn join(thread: usize, wants: bool, caller: usize) -> Result<usize, i
         threads().only_main.set(leftovers::is_on());
         watch(leftovers::is_on());
     }
-    let result = tables().contexts[number].result.get();
-    if wants && result != 0 {
-        identity::returned(number);
-    }
-    Ok(result)
 }
 
 pub(super) fn detach(thread: usize) -> i32 {
@@ -327,6 +349,7 @@ pub(super) unsafe extern "C" fn __lf_weak_pthread_create(
         let how = How {
             detached: state == libc::PTHREAD_CREATE_DETACHED,
             again: false,
+            kin: false,
             stack,
             start,
             argument,

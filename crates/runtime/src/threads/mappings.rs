@@ -19,7 +19,8 @@ fn changes(start: usize, length: usize, origin: Origin) {
         // What a handler touches, or takes away, others find before or after.
         signals::before_access(start, length, false, origin);
     }
-    if !several() || is_persistent(start) {
+    // What a process may change is its own.
+    if !several() || is_persistent(start) || super::forked::several() {
         return super::acted();
     }
     let length = length.next_multiple_of(PAGE);

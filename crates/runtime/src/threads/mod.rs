@@ -15,6 +15,7 @@ mod context;
 mod descriptor;
 pub(crate) mod direct;
 mod fences;
+pub(crate) mod forked;
 pub(crate) mod frames;
 mod futex;
 pub(crate) mod given_stacks;
@@ -125,6 +126,8 @@ pub(crate) struct Threads {
     /// Signals that arrive at any time, and timers that send them.
     signals: signals::Signals,
     timers: sending::Timers,
+    /// Processes that the program forked.
+    family: forked::Family,
     /// Decisions taken so far.
     steps: Cell<usize>,
     /// Threads that have not ended; of those, whose next step is no choice, and whose is possible whatever happens.

@@ -2,7 +2,7 @@
 //! layout is libc's business, and a program that looks at them is beyond help.
 
 use super::sets::{ThreadSet, words};
-use super::{MOST, threads};
+use super::{MOST, forked, threads};
 use core::cell::Cell;
 
 const ROOM: usize = 4096;
@@ -88,8 +88,31 @@ impl Objects {
     }
 
     pub(crate) fn find(&self, address: usize) -> Option<&Object> {
+        self.find_exactly(forked::key(address))
+    }
+
+    /// The one of a step, whoever takes it.
+    pub(crate) fn find_exactly(&self, address: usize) -> Option<&Object> {
         let object = &self.table[self.place(address)];
         (object.address.get() == address).then_some(object)
+    }
+
+    /// What a process has for itself, its child has as well; false if a lock is held among that.
+    pub(super) fn inherit(&self, of: impl Fn(usize) -> Option<usize>) -> bool {
+        let mut free = true;
+        for used in 0..self.count.get() {
+            let from = &self.table[usize::from(self.used[used].get())];
+            let Some(of_child) = of(from.address.get()) else {
+                continue;
+            };
+            free &= from.owner.get() == 0 && from.shared.is_empty(words(MOST));
+            let (to, _) = self.meet_exactly(of_child);
+            to.count.set(from.count.get());
+            to.kind.set(from.kind.get());
+            to.round.set(from.round.get());
+            to.mark.set(from.mark.get());
+        }
+        free
     }
 
     /// The object at an address, new if nobody has used it yet in this run.
@@ -99,6 +122,10 @@ impl Objects {
 
     /// An object, and whether it is new: then a constructor may have made it, before the run.
     pub(crate) fn meet(&self, address: usize) -> (&Object, bool) {
+        self.meet_exactly(forked::key(address))
+    }
+
+    fn meet_exactly(&self, address: usize) -> (&Object, bool) {
         let at = self.place(address);
         let object = &self.table[at];
         let first = object.address.get() == 0;
@@ -117,7 +144,7 @@ impl Objects {
     /// Initialised anew, or destroyed: whatever was known of it is void.
     pub(crate) fn renew(&self, address: usize) -> &Object {
         let object = self.get(address);
-        object.begin(address);
+        object.begin(forked::key(address));
         object
     }
 }

@@ -4,11 +4,11 @@
 use super::clone::{self, Cloned};
 use super::context::stack_of;
 use super::lifecycle::{self, How};
-use super::{futex, on};
+use super::{forked, futex, on};
 use crate::memory::bytes;
 use crate::run::start::in_executable;
 use crate::syscalls::deferred::{CONTEXT, TRAP, vector_length};
-use crate::syscalls::dispatch::Call;
+use crate::syscalls::dispatch::{self, Call};
 use core::arch::asm;
 use libc::{REG_EFL, REG_RAX, REG_RIP, REG_RSP, ucontext_t};
 
@@ -26,7 +26,7 @@ pub(crate) fn is_for(call: &Call) -> bool {
         | libc::SYS_set_tid_address => in_executable(pc),
         _ => false,
     };
-    on() && known
+    on() && (known || forked::is_for(call))
 }
 
 /// Makes the call: its result.
@@ -38,6 +38,9 @@ pub(crate) unsafe fn perform(call: &Call, context: *mut ucontext_t, caller: usiz
     // SAFETY: what the caller promises.
     unsafe {
         match call.number {
+            _ if forked::is_for(call) => {
+                forked::perform(call, context, dispatch::caller_in(context))
+            }
             libc::SYS_clone => begin(
                 Cloned {
                     flags: a as i32,
@@ -119,8 +122,25 @@ unsafe fn copy(context: *const ucontext_t, top: usize) -> *mut ucontext_t {
     }
 }
 
+/// What the kernel kept of a process that forks, for the child, which returns from the call, too. It is where the child does not come by
+/// before that.
+///
+/// # Safety
+/// `context` is one of the kernel's, and the thread has not begun.
+pub(super) unsafe fn kept_for(context: *const ucontext_t, thread: usize) -> usize {
+    const ROOM: usize = 64 << 10;
+    // SAFETY: what the caller promises.
+    unsafe {
+        let at = copy(context, stack_of(thread).0 + ROOM);
+        let registers = &raw mut (*at).uc_mcontext.gregs;
+        (*registers)[REG_RAX as usize] = 0;
+        (*registers)[REG_EFL as usize] &= !TRAP;
+        at as usize
+    }
+}
+
 /// The new thread returns from the call, too.
-unsafe extern "C" fn returns(context: usize) -> usize {
+pub(super) unsafe extern "C" fn returns(context: usize) -> usize {
     // SAFETY: `rt_sigreturn` wants the stack where the context is; nothing comes back.
     unsafe { asm!("mov rsp, {}", "jmp __lf_restorer", in(reg) context, options(noreturn)) }
 }

@@ -4,7 +4,9 @@
 
 use super::context::Step;
 use super::steps::{effect, point};
-use super::{block, objects, on, repeated, section, sleep_sets, tables, threads, trusted, turns};
+use super::{
+    block, forked, objects, on, repeated, section, sleep_sets, tables, threads, trusted, turns,
+};
 use crate::caller;
 use crate::run::trace::{self, Origin};
 use core::cell::Cell;
@@ -35,7 +37,7 @@ fn said() -> &'static ThreadSayings {
 extern "C" fn lf_lock(lock: usize) {
     let caller = caller!();
     if on() && !block::is_inside() {
-        let (lock, me) = (lock | SAID, threads().current.get());
+        let (lock, me) = (forked::key(lock) | SAID, threads().current.get());
         point(Step::new(step::HOLD, lock, caller));
         let object = objects().get(lock);
         let again = object.is_owner(me);
@@ -52,7 +54,7 @@ extern "C" fn lf_lock(lock: usize) {
 extern "C" fn lf_unlock(lock: usize) {
     let caller = caller!();
     if on() && !block::is_inside() {
-        let (lock, me) = (lock | SAID, threads().current.get());
+        let (lock, me) = (forked::key(lock) | SAID, threads().current.get());
         point(Step::new(step::LET_GO, lock, caller));
         let object = objects().get(lock);
         let own = object.is_owner(me);

@@ -4,7 +4,7 @@ use super::signals::{
     SignalInfo, describe, look, may_arrive, pause, pend_for_itself, poll, repeats, send, stop,
     time_left, times, wait_for,
 };
-use super::{lifecycle, on, tables, threads, unseen};
+use super::{forked, lifecycle, on, tables, threads, unseen};
 use crate::caller;
 use crate::libc::real::real;
 use crate::memory::accesses;
@@ -123,6 +123,9 @@ fn to_process(process: i32, signal: usize, info: SignalInfo, caller: usize) -> O
     if !on() || !is_own(process) || !is_signal(signal) {
         return None;
     }
+    if forked::several() {
+        return to_itself(Some(threads().current.get()), signal, info, caller);
+    }
     if !tables().contexts[threads().current.get()]
         .among_others
         .get()
@@ -189,7 +192,7 @@ crate::weak!(
     "timer_delete" => timer_delete, "timer_gettime" => timer_gettime, "timer_getoverrun" => timer_getoverrun,
 );
 
-const PID: i32 = 1000;
+const PID: usize = 1000;
 
 /// Sent to the process, or to a thread, without more.
 const USER: SignalInfo = SignalInfo::of(libc::SI_USER);
@@ -204,7 +207,7 @@ fn queued(value: usize) -> SignalInfo {
 
 /// The program's own process, which all of its threads are in.
 fn is_own(process: i32) -> bool {
-    process == PID || process == 0
+    process as isize == forked::ids().0 || process == 0
 }
 
 #[unsafe(no_mangle)]
@@ -649,7 +652,7 @@ extern "C" fn __lf_weak_timer_getoverrun(_id: usize) -> i32 {
 pub(super) fn system_call(number: i64, [a, b, c, ..]: [usize; 5], caller: usize) -> Option<i64> {
     let own = super::thread_id();
     let thread = |thread: usize, signal: usize| {
-        let number = thread.wrapping_sub(PID as usize);
+        let number = thread.wrapping_sub(PID);
         let context = (&tables().contexts)[..threads().count.get()].get(number)?;
         let sent = to_thread(context.thread_pointer.get(), signal, THREAD, caller)?;
         Some(match sent {

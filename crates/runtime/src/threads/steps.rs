@@ -6,8 +6,8 @@ use super::context::{Context, Status, Step, decide, frame_of};
 use super::objects::Object;
 use super::sets::{ProcessSet, members};
 use super::{
-    block, channel_calls, condition, lifecycle, mutex, object_lifetime, objects, repeated, section,
-    signals, sleep_sets, store_buffer, tables, threads, turns, wakes,
+    block, channel_calls, condition, forked, lifecycle, mutex, object_lifetime, objects, repeated,
+    section, signals, sleep_sets, store_buffer, tables, threads, turns, wakes,
 };
 use crate::run::call_stack;
 use crate::run::outcome::{self, Report};
@@ -345,7 +345,7 @@ fn possible(number: usize, context: &Context) -> bool {
     if threads().buffered.get() && drains(kind) && !store_buffer::is_empty(number) {
         return false;
     }
-    let found = || objects().find(object);
+    let found = || objects().find_exactly(object);
     match kind {
         step::AWAIT => turns::may_go_on(number),
         step::LOCK | step::LOCK_EXCLUSIVE => {
@@ -375,14 +375,15 @@ fn possible(number: usize, context: &Context) -> bool {
 /// a barrier waits for.
 pub(super) fn effect(object: usize, what: u8, parameter: u64) {
     note(object, what, parameter);
-    sleep_sets::executed(object as u64 | LOCK, 1, what != READ);
+    let place = forked::key(object) as u64 | LOCK;
+    sleep_sets::executed(place, 1, what != READ);
 }
 
 /// The same, where nobody who sleeps is concerned.
 pub(super) fn note(object: usize, what: u8, parameter: u64) {
     let me = threads().current.get();
     let origin = tables().contexts[me].step.get().origin;
-    let place = object as u64 | LOCK;
+    let place = forked::key(object) as u64 | LOCK;
     let gone = object_lifetime::is_gone(object);
     let parameter = parameter | if gone { life::GONE } else { 0 };
     trace::access(me, place, what, origin, [parameter, 0, 0]);
@@ -417,7 +418,7 @@ fn stuck() -> ! {
             }
             let holder = match kind {
                 step::JOIN => object as u64,
-                _ => objects().find(object).map_or(0, Object::holder),
+                _ => objects().find_exactly(object).map_or(0, Object::holder),
             };
             trace::blocked(
                 head_of(RecordKind::Blocked, number as u16, kind, holder << 3),
@@ -431,6 +432,9 @@ fn stuck() -> ! {
     }
     if turns::in_vain() || would_look() || signals::is_spent() || signals::would_interrupt() {
         stop_at_once(End::InVain)
+    }
+    if forked::might_take_another() {
+        outcome::assumed()
     }
     channel_calls::nobody_goes_on();
     let late = |context: &Context| {
@@ -462,7 +466,7 @@ fn would_look() -> bool {
         context.status.get() == Status::Ready
             && kind == step::WAKE_TO_LOOK
             && objects()
-                .find(object)
+                .find_exactly(object)
                 .is_some_and(|condition| condition::reached(condition, number))
     })
 }

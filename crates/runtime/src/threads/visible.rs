@@ -3,6 +3,7 @@
 
 use super::block;
 use super::context::Step;
+use super::forked;
 use super::frames;
 use super::identity;
 use super::leftovers;
@@ -143,8 +144,11 @@ pub(super) fn announce(
     origin: Origin,
 ) -> Access {
     let (what, persists) = (what & !PERSISTS, what & PERSISTS != 0);
-    let is_step = persists || is_point(ordering != 0 || what & LOCKED != 0, origin);
-    signals::before_access(address, length, is_step, origin);
+    let own = forked::hides(address);
+    let is_step = !own && (persists || is_point(ordering != 0 || what & LOCKED != 0, origin));
+    if !own {
+        signals::before_access(address, length, is_step, origin);
+    }
     if is_step {
         let kind = match what {
             READ => step::READ,
@@ -169,7 +173,7 @@ pub(super) fn announce(
     };
     threads().pending.set(access);
     stop(address, length, origin);
-    if frames::refuses(threads().current.get(), address, length)
+    if !own && frames::refuses(threads().current.get(), address, length)
         || heap_checks::refuses(address, length)
     {
         // It is in conflict with whoever freed that, so it must be known.
@@ -210,7 +214,7 @@ pub(crate) unsafe fn give_back(
     // SAFETY: what the caller promises.
     unsafe {
         by_lines(block, length, |at, piece| {
-            if is_point(false, origin) {
+            if !forked::hides(block) && is_point(false, origin) {
                 point(Step {
                     kind: step::WRITE,
                     object: pack(block + at, piece) as usize,
@@ -301,6 +305,7 @@ impl Access {
         }
         let me = threads().current.get();
         self.is_made();
+        let own = forked::hides(self.address);
         let object = pack(self.address, self.length);
         if self.length == 8 {
             if self.flags & WRITE != 0 {
@@ -310,14 +315,19 @@ impl Access {
                 identity::reads(found);
             }
         }
-        if !threads().only_main.get() && !repeated::again(me, object, self.flags, self.origin) {
+        if !own
+            && !threads().only_main.get()
+            && !repeated::again(me, object, self.flags, self.origin)
+        {
             if threads().announced.get() {
                 call_stack::log_of(me);
             }
             trace::access(me, object, self.flags, self.origin, [found, left, expected]);
         }
         let writes = self.flags & WRITE != 0;
-        sleep_sets::executed(self.address as u64, self.length, writes);
+        if !own {
+            sleep_sets::executed(self.address as u64, self.length, writes);
+        }
         let place = self.address as u64;
         if writes || !store_buffer::covers(me, self.address, self.length) {
             turns::touched(me, place, self.length);
@@ -327,7 +337,8 @@ impl Access {
         }
         if writes && found != left {
             let told = self.flags & (flag::ORDERING | LOCKED) != 0 || block::is_inside();
-            let hidden = !told && !is_point(false, self.origin) && !is_persistent(self.address);
+            let hidden =
+                !told && !own && !is_point(false, self.origin) && !is_persistent(self.address);
             turns::change(me, self.address, self.length, found, hidden);
             turns::changed(me, place, self.length);
         }
@@ -472,6 +483,12 @@ pub(crate) unsafe fn store(to: usize, from: *const u8, length: usize, abi: u32, 
             if trusted::hides(to, piece) {
                 heap_checks::look_if_asked(to, piece, true);
                 return bytes::shift(to as *mut u8, from, piece);
+            }
+            if forked::hides(to) {
+                let access = announce(to, piece, WRITE, 0, origin);
+                let found = found(to, piece);
+                perform(to, from, piece, flags, origin);
+                return access.done(found, digest(from, piece), 0);
             }
             if threads().buffered.get() && !locked && signals::are_on() {
                 let is_step = persists || is_point(order != 0, origin);

@@ -62,6 +62,13 @@ impl InputValues {
                 );
                 return (value == 1).then_some(wakes);
             }
+            if asked.kind == InputKind::Child {
+                let later = format!(
+                    "the wait at {} takes a child that was forked later, which ended first",
+                    place.colons()
+                );
+                return (value == 1).then_some(later);
+            }
             let value = shown(asked.kind, value);
             Some(format!(
                 "the value asked for at {} is {value}",
@@ -197,7 +204,9 @@ fn is_fraction(kind: InputKind) -> bool {
 /// What calls of this kind are told, the first by default.
 fn choices(kind: InputKind, values: &[i64]) -> Vec<u64> {
     let all: Vec<u64> = match kind {
-        InputKind::Wake | InputKind::WakeLooked | InputKind::WakeTrusted => vec![0, 1],
+        InputKind::Wake | InputKind::WakeLooked | InputKind::WakeTrusted | InputKind::Child => {
+            vec![0, 1]
+        }
         InputKind::Bool => {
             let first = values.first().copied().unwrap_or(0) & 1;
             vec![first as u64, 1 - first as u64]

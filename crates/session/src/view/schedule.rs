@@ -383,6 +383,9 @@ impl<'a> ScheduleNames<'a> {
             Act::Sync(op) => format!("{} {object}", verb(op)),
             Act::Flush => format!("flushes {object}"),
             Act::Other if self.threads.is_blocks(step.object) => "others may go on".to_owned(),
+            Act::Other if step.access == Access::Write && self.is_of(step, "fork") => {
+                format!("forks thread {}: a process", step.left)
+            }
             Act::Other if step.access == Access::Write => format!("creates thread {}", step.left),
             Act::Fence | Act::Other => "goes on".to_owned(),
         }
