@@ -141,6 +141,14 @@ impl ProgramNames {
                 name: found.name,
                 offset: found.offset,
                 size: found.size,
+                declared: found.declared.map(|(file, line)| {
+                    self.at(&Position {
+                        file,
+                        line,
+                        column: 0,
+                        function: String::new(),
+                    })
+                }),
             })
         });
         member.clone()

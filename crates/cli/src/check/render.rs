@@ -148,12 +148,22 @@ fn stores(out: &mut String, finding: &Finding, sources: &mut SourceTexts) {
             let text = "this store lies on two cache lines: one half of it reached persistent memory, the other did not";
             mark(out, sources, lost, Tone::Bad, text);
             let whole = finding.fix.first().and_then(|fix| fix.bytes).unwrap_or(16);
+            let declaration = lost.member.as_ref().and_then(|m| m.declared.as_ref());
+            // In a header of both, C's word would be wrong in C++, and C++'s in old C.
+            let word = match declaration.or(lost.at.as_ref()) {
+                Some(at) if !at.file.ends_with(".c") && !at.file.ends_with(".h") => "alignas",
+                _ => "_Alignas",
+            };
             let declared = match &lost.member {
-                Some(member) => format!(
-                    ": `_Alignas({whole})` before `{}` in `{}`, where it is {} bytes from the start",
-                    member.name, member.of, member.offset
-                ),
-                None => format!(": `_Alignas({whole})` where it is declared"),
+                Some(member) => {
+                    let there =
+                        declaration.map_or(String::new(), |at| format!(" ({})", at.colons()));
+                    format!(
+                        ": `{word}({whole})` before `{}` in `{}`{there}, where it is {} bytes from the start",
+                        member.name, member.of, member.offset
+                    )
+                }
+                None => format!(": `{word}({whole})` where it is declared"),
             };
             let _ = writeln!(
                 out,
