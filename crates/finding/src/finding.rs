@@ -277,6 +277,9 @@ pub struct Member {
     /// Bytes of the struct, while the check runs.
     #[serde(skip)]
     pub size: u64,
+    /// Where it is declared.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub declared: Option<Place>,
 }
 
 /// Why nothing made the lost store durable in time.

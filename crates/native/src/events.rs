@@ -47,9 +47,7 @@ pub(crate) fn events(
                 mark.into_iter().for_each(|mark| push(Action::Mark(mark)));
             }
             RecordKind::Store => {
-                let next = records[at + 1..]
-                    .iter()
-                    .find(|r| r.kind != RecordKind::Stack);
+                let next = records[at + 1..].iter().find(|r| !r.kind.is_aside());
                 let goes_on = next.is_some_and(Record::continues_copy);
                 if goes_on && !record.continues_copy() {
                     push(Action::Mark(Mark::CopyBegin));

@@ -24,6 +24,8 @@ pub struct Member {
     pub offset: u64,
     /// Of the struct.
     pub size: u64,
+    /// In which file and line it is declared.
+    pub declared: Option<(String, u32)>,
 }
 
 /// A variable, and the members that lead from it to something: `r->data[i]` is `data` of `r`.
@@ -238,11 +240,33 @@ impl Members {
                     name,
                     offset,
                     size,
+                    declared: self.declared(unit, entry),
                 };
                 return Some((member, type_of(entry)?));
             }
         }
         None
+    }
+
+    fn declared(&self, unit: &Unit<Bytes>, entry: &MemberEntry<'_>) -> Option<(String, u32)> {
+        let line = u32::try_from(number(entry, gimli::DW_AT_decl_line)?).ok()?;
+        let file = match entry.attr_value(gimli::DW_AT_decl_file).ok()?? {
+            AttributeValue::FileIndex(index) => index,
+            other => other.udata_value()?,
+        };
+        let text = |value| {
+            let text = self.dwarf.attr_string(unit, value).ok()?;
+            Some(text.to_string_lossy().ok()?.into_owned())
+        };
+        let header = unit.line_program.as_ref()?.header();
+        let file = header.file(file)?;
+        let mut path = std::path::PathBuf::new();
+        if let Some(directory) = &unit.comp_dir {
+            path.push(&*directory.to_string_lossy().ok()?);
+        }
+        path.push(file.directory(header).and_then(text).unwrap_or_default());
+        path.push(text(file.path_name())?);
+        Some((path.display().to_string(), line))
     }
 
     /// The struct inside pointers, arrays and qualifiers, and the last typedef's name for it.

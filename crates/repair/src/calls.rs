@@ -259,16 +259,8 @@ fn through_argument(source: &ParsedSource<'_>, call: Node<'_>) -> Option<Storing
             None => source.sizeof(&format!("*{}", factor(pointer))),
         },
         CallSize::Object => {
-            let arrow = source
-                .of(call.child_by_field_name("function")?)
-                .contains("->");
-            let through = arrow && !pointer.contains("->");
-            let target = match through {
-                true => StoreTarget::new(pointer, source.sizeof(&format!("*{}", factor(pointer)))),
-                false => StoreTarget::new(format!("&{pointer}"), source.sizeof(pointer)),
-            };
             return Some(StoringCall {
-                target: target.word(),
+                target: object(source, call)?.word(),
                 streamed: false,
             });
         }
@@ -278,6 +270,27 @@ fn through_argument(source: &ParsedSource<'_>, call: Node<'_>) -> Option<Storing
     let mut target = StoreTarget::new(pointer, size);
     target.word = single;
     Some(StoringCall { target, streamed })
+}
+
+/// The object that a method is called on, as a whole.
+pub(crate) fn object(source: &ParsedSource<'_>, call: Node<'_>) -> Option<StoreTarget> {
+    let method = call.child_by_field_name("function")?;
+    let object = method.child_by_field_name("argument")?;
+    let changes = |node: Node<'_>| {
+        matches!(
+            node.kind(),
+            "update_expression" | "assignment_expression" | "new_expression"
+        )
+    };
+    if method.kind() != "field_expression" || walk(object).any(changes) {
+        return None;
+    }
+    let operator = method.child_by_field_name("operator")?;
+    let text = source.of(object);
+    Some(match source.of(operator) {
+        "->" => StoreTarget::new(text, source.sizeof(&format!("*{}", factor(text)))),
+        _ => StoreTarget::new(format!("&{text}"), source.sizeof(text)),
+    })
 }
 
 /// As an operand of `*`.

@@ -203,9 +203,18 @@ fn call<'t>(
         || node
             .child_by_field_name("function")
             .is_some_and(|f| f.start_byte() <= at.start_byte() && at.end_byte() <= f.end_byte());
-    Ok(match called {
-        true => Understood::UnknownCall(name.to_owned()),
-        false => Understood::Nothing,
+    if !called {
+        return Ok(Understood::Nothing);
+    }
+    // A method most likely stores to its own object. Whether that was it the check says, as of any patch.
+    Ok(match calls::object(source, node) {
+        Some(target) => Understood::Store(FoundStore {
+            node,
+            target,
+            streamed: false,
+            shape: StoreShape::Call,
+        }),
+        None => Understood::UnknownCall(name.to_owned()),
     })
 }
 

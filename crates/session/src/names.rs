@@ -14,6 +14,8 @@ use std::path::{Path, PathBuf};
 pub(crate) fn place_at(at: &Position, here: &Path) -> Place {
     let file = match landfall_native::compiler::pmdk::library(&at.file) {
         Some(_) => without_detours(&at.file),
+        // Compilers find their own headers by detours.
+        None if at.file.starts_with("/usr/") => without_detours(&at.file),
         None => at.file.clone(),
     };
     let relative = Path::new(&file).strip_prefix(here);
@@ -103,6 +105,13 @@ impl ProgramNames {
         place_at(at, &self.here)
     }
 
+    /// What stands there in the source.
+    pub(crate) fn source_line(&self, at: &Place) -> Option<String> {
+        let text = std::fs::read_to_string(self.here.join(&at.file)).ok()?;
+        let line = text.lines().nth(at.line.checked_sub(1)? as usize)?;
+        Some(landfall_finding::text::plain(line.trim()))
+    }
+
     /// The member that the store at a place of the source stores to.
     pub(crate) fn member(&self, at: &Place) -> Option<Member> {
         let mut files = self.files.borrow_mut();
@@ -132,6 +141,14 @@ impl ProgramNames {
                 name: found.name,
                 offset: found.offset,
                 size: found.size,
+                declared: found.declared.map(|(file, line)| {
+                    self.at(&Position {
+                        file,
+                        line,
+                        column: 0,
+                        function: String::new(),
+                    })
+                }),
             })
         });
         member.clone()
@@ -221,7 +238,9 @@ impl ProgramNames {
         let stack = before().find(|event| event.kind == RecordKind::Stack && !buffered);
         let stack = stack.and_then(|event| execution.stacks.get(event.value as usize));
         let mut frames = self.frames(stack.map_or(&[][..], Vec::as_slice));
-        if let Some(place) = execution.events.get(at).and_then(|event| self.place(event)) {
+        let event = execution.events.get(at);
+        let event = event.filter(|event| !event.kind.is_aside());
+        if let Some(place) = event.and_then(|event| self.place(event)) {
             // The innermost return address lies in the function itself, after the event.
             match frames.first_mut() {
                 Some(first) if same_function(&place, first) => {

@@ -10,8 +10,8 @@ use landfall_model::line::{LINE_BYTES, Line};
 use landfall_model::log::{Cut, Log, Version};
 use landfall_model::order::Platform;
 use landfall_native::{
-    Deadline, Execution, Isolation, Job, Outcome, Program, Record, RecordKind, Server,
-    SubjectError, Threading, translate,
+    Deadline, Execution, Isolation, Job, Outcome, Program, Record, Server, SubjectError, Threading,
+    translate,
 };
 
 use std::collections::HashMap;
@@ -135,10 +135,7 @@ impl RunLog {
     /// How an event is numbered for people: from one, without the records of call stacks.
     pub(crate) fn number(&self, event: usize) -> usize {
         let before = &self.execution.events[..event];
-        1 + before
-            .iter()
-            .filter(|event| event.kind != RecordKind::Stack)
-            .count()
+        1 + before.iter().filter(|event| !event.kind.is_aside()).count()
     }
 
     pub(crate) fn event(&self, entry: Cut) -> &Record {

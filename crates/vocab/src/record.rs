@@ -110,6 +110,11 @@ impl RecordKind {
         )
     }
 
+    /// Is it no event of the program, but said about others: who called, which block of the heap is whose?
+    pub const fn is_aside(self) -> bool {
+        matches!(self, RecordKind::Stack | RecordKind::Block)
+    }
+
     /// Is `low` a byte mask?
     pub const fn has_mask(self) -> bool {
         matches!(self, RecordKind::Store | RecordKind::Read)

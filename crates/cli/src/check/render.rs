@@ -148,12 +148,22 @@ fn stores(out: &mut String, finding: &Finding, sources: &mut SourceTexts) {
             let text = "this store lies on two cache lines: one half of it reached persistent memory, the other did not";
             mark(out, sources, lost, Tone::Bad, text);
             let whole = finding.fix.first().and_then(|fix| fix.bytes).unwrap_or(16);
+            let declaration = lost.member.as_ref().and_then(|m| m.declared.as_ref());
+            // In a header of both, C's word would be wrong in C++, and C++'s in old C.
+            let word = match declaration.or(lost.at.as_ref()) {
+                Some(at) if !at.file.ends_with(".c") && !at.file.ends_with(".h") => "alignas",
+                _ => "_Alignas",
+            };
             let declared = match &lost.member {
-                Some(member) => format!(
-                    ": `_Alignas({whole})` before `{}` in `{}`, where it is {} bytes from the start",
-                    member.name, member.of, member.offset
-                ),
-                None => format!(": `_Alignas({whole})` where it is declared"),
+                Some(member) => {
+                    let there =
+                        declaration.map_or(String::new(), |at| format!(" ({})", at.colons()));
+                    format!(
+                        ": `{word}({whole})` before `{}` in `{}`{there}, where it is {} bytes from the start",
+                        member.name, member.of, member.offset
+                    )
+                }
+                None => format!(": `{word}({whole})` where it is declared"),
             };
             let _ = writeln!(
                 out,
@@ -461,15 +471,30 @@ fn callers(out: &mut String, finding: &Finding) {
     for (what, stored) in [("lost", lost), ("kept", kept)] {
         // The frame after the common ones is where the order of the two stores is decided.
         let parting = stored.stack.len().checked_sub(common + 1);
-        if let Some(parting @ 1..) = parting {
-            let (inner, outer) = (&stored.stack[0], &stored.stack[parting]);
-            let _ = writeln!(
-                out,
-                "   = note: the {what} store is in {}, called from {} in {}",
-                inner.function,
-                outer.colons(),
-                outer.function
-            );
+        let Some(inner) = stored.stack.first() else {
+            continue;
+        };
+        // (Its own place may have the function's name without its arguments.)
+        let shown = |outer: &Place| stored.at.as_ref().is_some_and(|at| at.same_line(outer));
+        match parting.map(|parting| &stored.stack[parting]) {
+            Some(outer) if !shown(inner) && (shown(outer) || parting == Some(0)) => {
+                let _ = writeln!(
+                    out,
+                    "   = note: the {what} store is in `{}` ({}), called from there",
+                    inner.function,
+                    inner.colons()
+                );
+            }
+            Some(outer) if parting > Some(0) => {
+                let _ = writeln!(
+                    out,
+                    "   = note: the {what} store is in {}, called from {} in {}",
+                    inner.function,
+                    outer.colons(),
+                    outer.function
+                );
+            }
+            _ => {}
         }
     }
 }

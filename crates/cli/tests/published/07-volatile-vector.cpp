@@ -1,4 +1,6 @@
 // expect: volatile-pointer at follow
+// says: pointing to the 32 bytes allocated at tests/published/07-volatile-vector.cpp:20:
+// says: (`now->retired.assign(4, 7);`)
 // flags: --checks crash
 /* What epochs retire is kept in a vector whose own memory is volatile, and the vector in persistent memory (Jaaru's bug 7, of P-ART). */
 #include <cstdint>

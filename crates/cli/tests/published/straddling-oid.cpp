@@ -1,6 +1,7 @@
 // expect: assertion lost oid kept oid
 // flags: --checks crash
 /* An object's identity has 16 bytes, and its place lets them straddle two lines: half of it may be there (PMDK's hashmap_atomic.c:169). */
+// says: "declared":{"column":0,"file":"tests/published/straddling-oid.cpp"
 #include <cassert>
 #include <cstdint>
 #include <cstdlib>

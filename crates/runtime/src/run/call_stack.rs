@@ -3,7 +3,8 @@
 use crate::memory::own::Scratch;
 use crate::run::trace;
 use crate::state::run;
-use core::arch::asm;
+use core::arch::{asm, global_asm};
+use core::ffi::c_void;
 use landfall_vocab::digest;
 use landfall_vocab::shared::FRAMES;
 
@@ -33,6 +34,71 @@ pub(crate) fn walk(mut frame: usize, into: &mut [u64]) -> usize {
         }
     }
     count
+}
+
+// Weak references: only programs that throw have an unwinder.
+global_asm!(
+    ".weak _Unwind_Backtrace",
+    ".weak _Unwind_GetIP",
+    ".globl __lf_backtrace",
+    "__lf_backtrace:",
+    "mov rax, [rip + _Unwind_Backtrace@GOTPCREL]",
+    "ret",
+    ".globl __lf_address_of_frame",
+    "__lf_address_of_frame:",
+    "mov rax, [rip + _Unwind_GetIP@GOTPCREL]",
+    "ret",
+);
+
+type FrameAddress = unsafe extern "C" fn(*mut c_void) -> usize;
+type FrameSeen = unsafe extern "C" fn(*mut c_void, *mut c_void) -> i32;
+
+unsafe extern "C" {
+    fn __lf_backtrace() -> Option<unsafe extern "C" fn(FrameSeen, *mut c_void) -> i32>;
+    fn __lf_address_of_frame() -> Option<FrameAddress>;
+}
+
+struct Unwound<'a> {
+    address: FrameAddress,
+    into: &'a mut [u64],
+    count: usize,
+}
+
+/// Return addresses through libraries that keep no frame pointers, as the program's own unwinder finds them; returns how many.
+///
+/// # Safety
+/// The stack is one of the program's, as calls have left it.
+pub(crate) unsafe fn unwind(into: &mut [u64]) -> usize {
+    // SAFETY: libgcc's own functions; it calls back only while we are here.
+    unsafe {
+        let (Some(unwinder), Some(address)) = (__lf_backtrace(), __lf_address_of_frame()) else {
+            return 0;
+        };
+        let mut unwound = Unwound {
+            address,
+            into,
+            count: 0,
+        };
+        unwinder(frame_seen, (&raw mut unwound).cast());
+        unwound.count
+    }
+}
+
+unsafe extern "C" fn frame_seen(frame: *mut c_void, unwound: *mut c_void) -> i32 {
+    const GO_ON: i32 = 0;
+    const ENOUGH: i32 = 5; // _URC_END_OF_STACK
+    // SAFETY: what `unwind` handed over, to be called back with.
+    let (unwound, at) = unsafe {
+        let unwound = &mut *unwound.cast::<Unwound>();
+        let at = (unwound.address)(frame) as u64;
+        (unwound, at)
+    };
+    let Some(place) = unwound.into.get_mut(unwound.count).filter(|_| at != 0) else {
+        return ENOUGH;
+    };
+    *place = at;
+    unwound.count += 1;
+    GO_ON
 }
 
 /// Is it on the stack of the running thread, or on the one for its handlers?

@@ -5,7 +5,7 @@ use crate::run::call_stack;
 use crate::run::shared;
 use crate::state::{Mode, budget, run, server};
 use crate::syscalls::sys;
-use landfall_vocab::shared::{End, job, option};
+use landfall_vocab::shared::{End, FRAMES, job, option};
 
 /// Everything about an end but its kind.
 #[derive(Clone, Copy, Default)]
@@ -17,6 +17,8 @@ pub(crate) struct Report<'a> {
     pub(crate) frame: usize,
     /// The program's call into a library that keeps no frames; zero for none.
     pub(crate) caller: usize,
+    /// Return addresses, where they are known otherwise than by frame pointers.
+    pub(crate) stack: &'a [u64],
     pub(crate) site: u64,
     pub(crate) text: &'a [&'a [u8]],
 }
@@ -106,6 +108,13 @@ fn fill(end: End, report: &Report) {
         outcome.budget_left = budget_left;
         outcome.text_len = shared::write_text(report.text, &raw mut outcome.text);
         outcome.frames = 0;
+        if let Some(known) = outcome.frame.get_mut(..report.stack.len())
+            && !known.is_empty()
+        {
+            known.copy_from_slice(report.stack);
+            outcome.frames = report.stack.len() as u32;
+            return;
+        }
         let called = usize::from(report.caller != 0);
         outcome.frame[0] = report.caller as u64;
         if report.frame != 0 {
@@ -360,10 +369,14 @@ pub(crate) unsafe extern "C" fn terminate() -> ! {
             }
         }
     }
+    let mut stack = [0; FRAMES];
+    // SAFETY: the stack is the program's, from the call of the handler outwards.
+    let known = unsafe { call_stack::unwind(&mut stack) };
     end(
         End::Terminate,
         Report {
             frame: call_stack::frame_pointer(),
+            stack: &stack[..known],
             text: &[name],
             ..Report::default()
         },

@@ -334,12 +334,18 @@ pub(crate) fn is_over() -> bool {
     on() && threads().over.get()
 }
 
-/// The running thread got a block of the heap; told where steps are told with their call stacks.
+/// The running thread got a block of the heap; told where call stacks are.
 pub(crate) fn allocated(block: usize, length: usize) {
-    if block != 0 && on() && threads().announced.get() {
+    if block == 0 {
+        return;
+    }
+    if on() && threads().announced.get() {
         let me = threads().current.get();
         crate::run::call_stack::log_of(me);
         trace::block(me, block, length);
+    } else if !on() && crate::state::run().stacks.get() {
+        crate::run::call_stack::log_if_changed();
+        trace::block(0, block, length);
     }
 }
 

@@ -191,7 +191,7 @@ fn halves(events: &[Record], lost: usize, kept: usize) -> bool {
     let between = events.get(lost + 1..kept).unwrap_or_default();
     let (a, b) = (&events[lost], &events[kept]);
     lost < kept
-        && between.iter().all(|event| event.kind == RecordKind::Stack)
+        && between.iter().all(|event| event.kind.is_aside())
         && a.origin == b.origin
         && a.offset.abs_diff(b.offset) == 8
         && line_of(a.offset) != line_of(b.offset)
@@ -199,10 +199,7 @@ fn halves(events: &[Record], lost: usize, kept: usize) -> bool {
 
 /// Do all stores after the first go on with its copy?
 fn one_copy(events: &[Record]) -> bool {
-    let mut others = events
-        .iter()
-        .skip(1)
-        .filter(|event| event.kind != RecordKind::Stack);
+    let mut others = events.iter().skip(1).filter(|event| !event.kind.is_aside());
     others.all(Record::continues_copy)
 }
 

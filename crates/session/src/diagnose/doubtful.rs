@@ -14,6 +14,7 @@ use landfall_explore::subject::Read;
 use landfall_finding::{Finding, Kind, Place, Severity};
 use landfall_model::image::Image;
 use landfall_model::line::Addr;
+use landfall_native::compiler::is_ours;
 use landfall_native::{Execution, Outcome, RecordKind, SubjectError, goes_with_the_run, volatile};
 use std::collections::HashMap;
 
@@ -268,15 +269,52 @@ fn stored(
     replayer: &Replayer,
 ) -> Option<String> {
     let readings = readings(runs, failures);
-    let from = readings.get(number)?.from.first()?;
+    let reading = readings.get(number)?;
+    let from = reading.from.first()?;
     let StoreSource::Store { run, entry } = *from else {
         return None;
     };
     let stored_by = runs.get(run)?;
     let (execution, event) = (&stored_by.execution, stored_by.event_of(entry));
-    let at = in_the_program(execution, event, replayer.names(run))?;
+    let names = replayer.names(run);
+    let at = in_the_program(execution, event, names)?;
+    let pointing = match block_at(execution, event, reading.value, names) {
+        Some((bytes, at)) => {
+            let what = names
+                .source_line(&at)
+                .filter(|line| line.len() <= MOST_OF_A_LINE);
+            let what = what.map_or(String::new(), |line| format!(" (`{line}`)"));
+            let bytes = landfall_finding::text::bytes(bytes);
+            format!(
+                ", pointing to the {bytes} allocated at {}{what}",
+                at.colons()
+            )
+        }
+        None => String::new(),
+    };
     Some(format!(
-        "it was stored at {}: keep an offset, or a pointer into persistent memory, or set it anew in each run before it is used",
+        "it was stored at {}{pointing}: keep an offset, or a pointer into persistent memory, or set it anew in each run before it is used",
         at.colons()
     ))
+}
+
+/// Of a line of the source, what a note shows.
+const MOST_OF_A_LINE: usize = 60;
+
+/// The block of the heap that an address lies in when something happens: how long it is, and where the program asked for it.
+fn block_at(
+    execution: &Execution,
+    event: usize,
+    address: u64,
+    names: &ProgramNames,
+) -> Option<(u64, Place)> {
+    let before = execution.events.get(..event)?;
+    let at = before.iter().rposition(|record| {
+        record.kind == RecordKind::Block
+            && (record.value..record.value + record.offset.max(1)).contains(&address)
+    })?;
+    let stack = names.stack_at(execution, at);
+    let own = |frame: &Place| !finding::is_inside(frame) && !is_ours(&frame.file);
+    let own = stack.into_iter().find(own)?;
+    Some((before[at].offset, own))
 }

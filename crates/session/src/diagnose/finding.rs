@@ -95,6 +95,15 @@ pub(crate) fn failing_place(execution: &Execution, names: &ProgramNames) -> Opti
     Some(own.unwrap_or(at))
 }
 
+/// The place, or where the nearest function that is no library's was called from, if it is inside of one.
+fn outside_libraries(at: Place, stack: &[Place]) -> Place {
+    let own = |frame: &&Place| !is_inside(frame) && !is_ours(&frame.file);
+    match is_inside(&at) {
+        true => stack.iter().find(own).cloned().unwrap_or(at),
+        false => at,
+    }
+}
+
 /// Is a place of a library's sources?
 pub(crate) fn is_inside(at: &Place) -> bool {
     library(&at.file).is_some() || at.file.starts_with("/usr/")
@@ -292,9 +301,10 @@ pub(crate) fn stored(
         true => Vec::new(),
         false => names.stack_at(&crashed.execution, crashed.event_of(entry)),
     };
+    let at = names.place(event).map(|at| outside_libraries(at, &stack));
     Some(Store {
         role,
-        at: names.place(event),
+        at,
         bytes,
         address: address(offset),
         offset,

@@ -77,7 +77,14 @@ impl OpenFinding {
         // The innermost frame is the store itself.
         lost.filter_map(|store| {
             let callers = store.stack.get(1..).unwrap_or_default();
-            Some((known(store.at.as_ref())?, store.bytes, callers))
+            let at = known(store.at.as_ref())?;
+            // Made by a library that was called there: what all it stores is not said.
+            let inside = store
+                .stack
+                .first()
+                .is_some_and(|inner| inner.file != at.file);
+            let bytes = if inside { 0 } else { store.bytes };
+            Some((at, bytes, callers))
         })
     }
 

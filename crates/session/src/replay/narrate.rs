@@ -97,7 +97,7 @@ impl Narration<'_> {
             };
             pending |= event.kind == RecordKind::Store && tell && event.is_non_temporal();
             let told_always =
-                self.everything && !matches!(event.kind, RecordKind::Stack | RecordKind::Lfence);
+                self.everything && !event.kind.is_aside() && event.kind != RecordKind::Lfence;
             if tell || told_always {
                 told.push(at);
             }
@@ -108,9 +108,7 @@ impl Narration<'_> {
         };
         let between = |from: usize, to: usize| {
             let events = run.execution.events[from..to].iter();
-            events
-                .filter(|event| event.kind != RecordKind::Stack)
-                .count()
+            events.filter(|event| !event.kind.is_aside()).count()
         };
         let mut next = 0;
         for &at in &told[skip..] {

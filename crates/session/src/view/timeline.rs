@@ -386,10 +386,7 @@ pub(crate) fn whole(run: &LoggedRun, event: usize) -> usize {
 
 fn between(run: &LoggedRun, from: usize, to: usize) -> usize {
     let events = run.execution.events.get(from..to).unwrap_or_default();
-    events
-        .iter()
-        .filter(|e| e.kind != RecordKind::Stack)
-        .count()
+    events.iter().filter(|e| !e.kind.is_aside()).count()
 }
 
 pub(crate) fn value(event: &Record) -> String {
