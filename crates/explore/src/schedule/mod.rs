@@ -23,6 +23,7 @@ mod positions;
 pub mod power;
 mod processes;
 mod queued;
+pub mod read_from;
 mod replayed;
 pub mod saturate;
 pub mod seal;
