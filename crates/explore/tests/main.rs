@@ -20,6 +20,7 @@ mod schedule_judged;
 mod schedule_leftovers;
 mod schedule_mappings;
 mod schedule_random;
+mod schedule_read_from;
 mod schedule_saturate;
 mod schedule_sections;
 mod schedule_signals;

@@ -22,6 +22,7 @@ mod positions;
 pub mod power;
 mod processes;
 mod queued;
+pub mod read_from;
 mod replayed;
 pub mod saturate;
 pub mod seal;

@@ -66,6 +66,8 @@ pub struct Counts {
     pub blocked: u64,
     /// Beginnings of executions, in which a thread went through a turn of a loop in vain ([`End::InVain`]).
     pub in_vain: u64,
+    /// Executions that are like one before: of a search by reads-from, which does not always know in time.
+    pub repeated: u64,
     /// Executions that were stopped by the limit of transitions.
     pub cut: u64,
     /// Executions in which something failed.
