@@ -1,6 +1,7 @@
 //! Random multi-threaded programs, and what they can do by trying everything.
 
 pub mod agree;
+pub mod agree_reads;
 mod drafts;
 pub mod durable;
 mod objects;
