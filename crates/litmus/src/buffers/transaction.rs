@@ -53,8 +53,6 @@ impl OpenTransaction {
     }
 }
 
-/// An access of the line reaches memory: the requester wins.
-
 impl BufferSearch<'_> {
     /// An access of the line reaches memory: the requester wins.
     pub(super) fn doom_others(&self, state: &mut BufferState, by: usize, line: Line, writes: bool) {
