@@ -278,3 +278,15 @@ pub fn dekker(fences: bool) -> Program {
     }
     program
 }
+
+/// `n` threads store to one variable, each its number or all the same; one more reads it so often.
+pub fn stores(n: usize, equal: bool, loads: usize) -> Program {
+    let mut program = Program::default();
+    let x = program.cell(0);
+    for i in 1..=n as u64 {
+        program.thread(vec![store(x, if equal { 1 } else { i })]);
+    }
+    let reads = (0..loads).map(|at| load(Reg(at as u8), x));
+    program.thread(reads.collect());
+    program
+}

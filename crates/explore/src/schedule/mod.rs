@@ -6,6 +6,7 @@
 //! [`power`] which recoveries that leads to.
 //! [`sync`] is what locks, conditions and the like do. [`data_races`] and [`locks`] judge single executions.
 
+mod begun;
 pub mod bounded;
 mod chain;
 pub mod crash;
@@ -22,6 +23,7 @@ mod positions;
 pub mod power;
 mod processes;
 mod queued;
+pub mod read_from;
 mod replayed;
 pub mod saturate;
 pub mod seal;

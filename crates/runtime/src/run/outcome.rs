@@ -111,7 +111,8 @@ fn fill(end: End, report: &Report) {
         if let Some(known) = outcome.frame.get_mut(..report.stack.len())
             && !known.is_empty()
         {
-            known.copy_from_slice(report.stack);
+            // SAFETY: both are as long, and the outcome is in memory of ours.
+            unsafe { bytes::copy_words(known.as_mut_ptr(), report.stack.as_ptr(), known.len()) };
             outcome.frames = report.stack.len() as u32;
             return;
         }
@@ -369,9 +370,15 @@ pub(crate) unsafe extern "C" fn terminate() -> ! {
             }
         }
     }
-    let mut stack = [0; FRAMES];
+    // Filled by hand: an array of zeros would be a call of `memset`.
+    let mut stack = core::mem::MaybeUninit::<[u64; FRAMES]>::uninit();
+    // SAFETY: all of it is written.
+    let stack = unsafe {
+        bytes::fill(stack.as_mut_ptr().cast(), 0, size_of_val(&stack));
+        stack.assume_init_mut()
+    };
     // SAFETY: the stack is the program's, from the call of the handler outwards.
-    let known = unsafe { call_stack::unwind(&mut stack) };
+    let known = unsafe { call_stack::unwind(stack) };
     end(
         End::Terminate,
         Report {

@@ -1,10 +1,12 @@
 //! Random multi-threaded programs, and what they can do by trying everything.
 
 pub mod agree;
+pub mod agree_reads;
 mod drafts;
 pub mod durable;
 mod objects;
 mod queue;
+pub mod read_from;
 pub mod renamed;
 pub mod signals;
 
@@ -344,8 +346,8 @@ struct State {
     writer: Vec<u32>,
     threads: Vec<(u32, Vec<u64>)>,
     buffers: Vec<Vec<(u32, u64, u32)>>,
-    /// What each read of each thread returned, by store number; and the order of the stores to each cell.
-    reads: Vec<Vec<u32>>,
+    /// What each read of each thread returned, by store number and value; and the order of the stores to each cell.
+    reads: Vec<Vec<(u32, u64)>>,
     stores: Vec<Vec<u32>>,
     issued: Vec<u32>,
     started: u64,
@@ -422,9 +424,9 @@ impl State {
         }
     }
 
-    fn read(&mut self, thread: usize, source: u32) {
+    fn read(&mut self, thread: usize, source: u32, value: u64) {
         if self.history {
-            self.reads[thread].push(source);
+            self.reads[thread].push((source, value));
         }
     }
 
@@ -454,7 +456,7 @@ impl State {
 }
 
 /// A graph of reads-from and coherence: what each read returned, the order of the stores to each cell, what was done to objects.
-type Graph = (Vec<Vec<u32>>, Vec<Vec<u32>>, Vec<Object>);
+type Graph = (Vec<Vec<(u32, u64)>>, Vec<Vec<u32>>, Vec<Object>);
 
 /// The definition: one instruction or one commit at a time, in every order. Returns the outcomes, and the number of
 /// distinct graphs of reads-from and coherence; `None` if it is too much.
@@ -589,7 +591,7 @@ fn step(
     let gone = |at: &Place| instr.accesses() && !waits && state.gone >> at.cell & 1 != 0;
     if let Some(at) = instr.place().filter(gone) {
         let word = program.mapping(at.cell).unwrap_or(at.cell);
-        state.read(thread, state.writer[word as usize]);
+        state.read(thread, state.writer[word as usize], 1);
         state.threads[thread].1[FAULT.0 as usize] = 1;
         state.threads[thread].0 = program.threads[thread].len() as u32;
         return true;
@@ -607,7 +609,7 @@ fn step(
                 None => (state.memory[cell], state.writer[cell]),
             };
             state.threads[thread].1[to.0 as usize] = value;
-            state.read(thread, source);
+            state.read(thread, source, value);
         }
         Instr::Store {
             at, value: operand, ..
@@ -703,7 +705,7 @@ fn step(
             let (old, source) = (state.memory[cell], state.writer[cell]);
             let new = op.apply(old, value(state, operand));
             let number = number(state);
-            state.read(thread, source);
+            state.read(thread, source, old);
             state.wrote(cell, new, number);
             state.threads[thread].1[to.0 as usize] = old;
         }
@@ -715,7 +717,7 @@ fn step(
         } => {
             let cell = at.cell as usize;
             let (old, source) = (state.memory[cell], state.writer[cell]);
-            state.read(thread, source);
+            state.read(thread, source, old);
             if old == value(state, expect) {
                 let new = value(state, new);
                 let number = number(state);

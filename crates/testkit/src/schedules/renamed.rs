@@ -32,7 +32,10 @@ fn store(number: u32, names: &[usize]) -> u32 {
 fn rename((reads, stores, objects): &Graph, names: &[usize]) -> Graph {
     let mut renamed = vec![Vec::new(); reads.len()];
     for (thread, reads) in reads.iter().enumerate() {
-        renamed[names[thread]] = reads.iter().map(|&read| store(read, names)).collect();
+        let reads = reads
+            .iter()
+            .map(|&(from, value)| (store(from, names), value));
+        renamed[names[thread]] = reads.collect();
     }
     let order = |stores: &Vec<u32>| stores.iter().map(|&one| store(one, names)).collect();
     let objects = objects.iter().map(|object| object.renamed(names)).collect();

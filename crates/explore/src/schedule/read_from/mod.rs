@@ -1,0 +1,597 @@
+//! One execution for each way in which reads find stores: stores that nobody tells apart come in one order.
+//!
+//! A *graph* is what threads did so far and which store each of their reads returned, so that there is an order in which that happens
+//! ([`graph::find_order`]). The search takes the program step by step, always from an execution that it has run and that goes on from the graph. A step
+//! that reads nothing joins the graph. One that reads is a choice: each store of the graph that it can return, or a store that is still to
+//! come; then it sleeps until there is one. Every complete execution agrees with exactly one branch of each choice, and with every graph
+//! on the way to it: what reads have returned is still an order without the steps that came later. So each is found, and once.
+//!
+//! A choice that the execution at hand does not make is run. A read waits for a store only where some thread that has not come so far has stored there in
+//! any execution; where a new one shows a store that somebody did not wait for, the search starts over ([`stores`]). That
+//! is enough: take, in the order of an execution that was not found, the first store that is not known. All that comes before it there
+//! reads known stores, so no choice on the way is left out, and what is run from there makes the store.
+//!
+//! Which thread waits for whom at a lock is read from the lock's word: who takes it reads who gave it back.
+
+mod graph;
+mod run;
+mod stores;
+
+use super::explored::Explored;
+use super::search::{Counts, Options};
+use super::step::{Access, Act, Order, Process, Step, Until};
+use super::threads::{Job, Points, Threads, ThreadsError};
+use super::trace::{End, Trace};
+use graph::{Event, Graph, NONE, Places, comes_after, find_order, reads};
+pub use run::Refused;
+use run::Run;
+use rustc_hash::FxHashSet;
+use smallvec::SmallVec;
+use std::rc::Rc;
+use stores::Stores;
+
+/// A thread waits to read from a store that was not there when it began to.
+#[derive(Clone, Copy, Debug)]
+struct Asleep {
+    process: Process,
+    /// It does not read the stores of the first so many events.
+    beyond: u32,
+}
+
+/// A read that can return several stores.
+#[derive(Debug)]
+struct Choice {
+    /// The graph before it, one of its orders, who sleeps, and an execution that goes on from it.
+    size: usize,
+    order: Vec<u32>,
+    asleep: Vec<Asleep>,
+    run: Rc<Run>,
+    reader: Step,
+    place: u32,
+    /// Stores that are still to be read, each with an order that ends with what the reader knows of them.
+    stores: Vec<(u32, Vec<u32>)>,
+    /// It is still to wait for others.
+    waits: bool,
+}
+
+/// The step that a process makes next in the execution at hand.
+#[derive(Clone, Copy, Debug)]
+struct Next {
+    step: Step,
+    place: u32,
+    /// Where in the execution; `None` if it is not there: its thread waits.
+    at: Option<u32>,
+}
+
+#[derive(Debug)]
+pub struct ReadFromSearch {
+    order: Order,
+    options: Options,
+    width: usize,
+    trace: Trace,
+    clocks: Vec<u32>,
+    points: Points,
+    places: Places,
+    stores: Stores,
+    graph: Graph,
+    /// One of its orders.
+    now: Vec<u32>,
+    asleep: Vec<Asleep>,
+    run: Option<Rc<Run>>,
+    choices: Vec<Choice>,
+    seen: FxHashSet<u128>,
+    follow: Vec<Process>,
+    /// It cannot go on, and says nothing: other searches can.
+    pub refused: Option<Refused>,
+    pub counts: Counts,
+}
+
+/// Explores everything, showing each execution to `visit`.
+pub fn read_from<T: Threads>(
+    threads: &mut T,
+    options: Options,
+    mut visit: impl FnMut(&T, &Trace) -> std::ops::ControlFlow<()>,
+) -> Result<Result<Counts, Refused>, ThreadsError> {
+    let mut search = ReadFromSearch::new(threads, options, Points::Everywhere);
+    while search.next(threads)? {
+        if visit(threads, &search.trace).is_break() {
+            break;
+        }
+    }
+    Ok(match search.refused {
+        Some(refused) => Err(refused),
+        None => Ok(search.counts),
+    })
+}
+
+impl ReadFromSearch {
+    pub fn new<T: Threads>(threads: &T, options: Options, points: Points) -> ReadFromSearch {
+        let order = threads.order(options.persistency);
+        let width = match threads.buffered() {
+            true => order.processes(),
+            false => threads.threads(),
+        };
+        ReadFromSearch {
+            order,
+            options,
+            width,
+            trace: Trace::default(),
+            clocks: Vec::new(),
+            points,
+            places: Places::default(),
+            stores: Stores::new(width),
+            graph: Graph::new(width),
+            now: Vec::new(),
+            asleep: Vec::new(),
+            run: None,
+            choices: Vec::new(),
+            seen: FxHashSet::default(),
+            follow: Vec::new(),
+            refused: None,
+            counts: Counts::default(),
+        }
+    }
+
+    /// Runs the next execution that is not like one before; `false` if there is none, or no more are wanted.
+    pub fn next<T: Threads>(&mut self, threads: &mut T) -> Result<bool, ThreadsError> {
+        let wanted = |counts: &Counts| counts.executions + counts.assumed + counts.repeated;
+        if self.run.is_none() && self.refused.is_none() && self.execute(threads)? {
+            return Ok(true);
+        }
+        while self.refused.is_none() && !self.counts.complete {
+            if wanted(&self.counts) >= self.options.executions {
+                return Ok(false);
+            }
+            let stuck = match self.walk() {
+                Ok(stuck) => stuck,
+                Err(refused) => {
+                    self.refused = Some(refused);
+                    break;
+                }
+            };
+            // Everybody waits, and who is awake cannot go on: the end of an execution, if it is one.
+            let fresh = stuck && self.execute(threads)?;
+            let begins = self.graph.events.is_empty() && stuck;
+            if !begins && !self.turn_back() {
+                self.counts.complete = self.counts.cut == 0;
+                return Ok(fresh);
+            }
+            if fresh || self.run.is_none() && self.execute(threads)? {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// Follows the order of the graph, and goes on as it comes. `true` if that was something new.
+    fn execute<T: Threads>(&mut self, threads: &mut T) -> Result<bool, ThreadsError> {
+        self.follow.clear();
+        let events = &self.graph.events;
+        let of = |&event: &u32| events[event as usize].step.process;
+        self.follow.extend(self.now.iter().map(of));
+        let shared = self.follow.iter().zip(&self.trace.steps);
+        let keep = shared
+            .take_while(|(process, step)| **process == step.process)
+            .count();
+        let job = Job {
+            follow: &self.follow,
+            keep,
+            sleep: &[],
+            order: self.order,
+            limit: self.options.limit,
+        };
+        self.trace.restart(keep);
+        threads.run(&job, &mut self.trace)?;
+        let run = match Run::new(&self.trace, self.order, self.width, &mut self.places) {
+            Ok(run) => run,
+            Err(refused) => {
+                self.refused = Some(refused);
+                return Ok(false);
+            }
+        };
+        self.take_over(&run)?;
+        let mut wrong = false;
+        for (process, of) in run.of.iter().enumerate() {
+            for (number, &at) in (0..).zip(of) {
+                if may_write(&run.steps[at as usize]) {
+                    wrong |= self.stores.saw(run.places[at as usize], process, number);
+                }
+            }
+        }
+        let fresh = self.seen.insert(run.class());
+        let counts = &mut self.counts;
+        counts.fresh += (run.len() - keep) as u64;
+        counts.steps += run.len() as u64;
+        if !fresh {
+            counts.repeated += 1;
+        } else {
+            match run.end {
+                End::Assumed => counts.assumed += 1,
+                _ => counts.executions += 1,
+            }
+            counts.deadlocks += u64::from(run.end == End::Deadlock);
+            counts.cut += u64::from(run.end == End::Limit);
+            counts.failing += u64::from(!self.trace.failures.is_empty());
+            counts.stand_for = counts.executions;
+            run.clocks(&self.trace.sets, &mut self.clocks);
+        }
+        self.run = Some(Rc::new(run));
+        if wrong {
+            self.graph.truncate(0);
+            self.now.clear();
+            self.asleep.clear();
+            self.choices.clear();
+            self.stores.forget();
+        }
+        Ok(fresh)
+    }
+
+    /// What the steps of the graph did in this execution: what one that reads and writes leaves depends on what it read.
+    fn take_over(&mut self, run: &Run) -> Result<(), ThreadsError> {
+        for (at, &number) in self.now.iter().enumerate() {
+            let event = &mut self.graph.events[number as usize];
+            let diverged = ThreadsError::Diverged { at };
+            let step = run.steps.get(at).ok_or(diverged.clone())?;
+            let same = |a: &Step, b: &Step| {
+                (a.process, a.act, a.object, a.mask, a.tick)
+                    == (b.process, b.act, b.object, b.mask, b.tick)
+            };
+            if !same(step, &event.step) || (step.access == Access::Write) != event.writes {
+                return Err(diverged);
+            }
+            event.step = *step;
+        }
+        Ok(())
+    }
+
+    /// Goes on along the execution at hand, until there is nothing more to choose. `true` if it ends where nobody can go on, which is to be run.
+    fn walk(&mut self) -> Result<bool, Refused> {
+        let Some(run) = self.run.clone() else {
+            return Ok(false);
+        };
+        loop {
+            match self.pick(&run) {
+                Some(next) if reads(&next.step) && next.place != NONE => {
+                    if !self.choose(&run, &next)? {
+                        return Ok(false);
+                    }
+                }
+                Some(next) => {
+                    let event = self.event(&next, NONE);
+                    self.now.push(self.graph.events.len() as u32);
+                    self.graph.push(event);
+                }
+                None => return Ok(self.is_stuck(&run)),
+            }
+        }
+    }
+
+    /// What each process does next, if nothing that has to come before it is missing.
+    fn next_of(&self, run: &Run, process: usize) -> Option<Next> {
+        let count = self.graph.count(process);
+        let next = match run.of[process].get(count) {
+            Some(&at) => Next {
+                step: run.steps[at as usize],
+                place: run.places[at as usize],
+                at: Some(at),
+            },
+            None => {
+                let (step, place) = run.waits[process]?;
+                Next {
+                    step,
+                    place,
+                    at: None,
+                }
+            }
+        };
+        let missing = |&(other, tick): &(Process, u32)| {
+            (self.graph.count(other.into()) as u32) < run.count_up_to((other, tick))
+        };
+        let after = comes_after(&next.step, &self.trace.sets);
+        (!after.iter().any(missing)).then_some(next)
+    }
+
+    /// Whose step is looked at next: one that reads nothing, else a read for which no store is to come, else the first.
+    fn pick(&mut self, run: &Run) -> Option<Next> {
+        let mut best: Option<(bool, u32, Next)> = None;
+        for process in 0..self.width {
+            let Some(next) = self.next_of(run, process) else {
+                continue;
+            };
+            if !reads(&next.step) || next.place == NONE {
+                return Some(next);
+            }
+            if !self.is_awake(&next) {
+                continue;
+            }
+            let rank = (self.may_wait(run, &next), next.at.unwrap_or(u32::MAX));
+            if best
+                .as_ref()
+                .is_none_or(|&(waits, at, _)| rank < (waits, at))
+            {
+                best = Some((rank.0, rank.1, next));
+            }
+        }
+        best.map(|(.., next)| next)
+    }
+
+    fn beyond(&self, process: Process) -> Option<u32> {
+        let asleep = self.asleep.iter().find(|asleep| asleep.process == process);
+        asleep.map(|asleep| asleep.beyond)
+    }
+
+    /// Is there a store for it that was not there when it fell asleep?
+    fn is_awake(&self, next: &Next) -> bool {
+        self.beyond(next.step.process).is_none_or(|beyond| {
+            let later = &self.graph.events[beyond as usize..];
+            later
+                .iter()
+                .any(|event| event.writes && event.place == next.place)
+        })
+    }
+
+    /// Has the process done all that it does after these reads?
+    fn is_finished(&self, run: &Run, process: usize) -> bool {
+        let all = |process: usize| {
+            self.graph.count(process) == run.of[process].len() && run.waits[process].is_none()
+        };
+        let thread = self.order.thread(process as Process);
+        run.end != End::Limit && all(process) && all(thread)
+    }
+
+    /// May a store come that it could read?
+    fn may_wait(&mut self, run: &Run, next: &Next) -> bool {
+        let own = self.order.thread(next.step.process);
+        let mut others = false;
+        for process in 0..self.width {
+            if self.order.thread(process as Process) == own || self.is_finished(run, process) {
+                continue;
+            }
+            others = true;
+            let after = self.graph.count(process) as u32;
+            if self.stores.may_come(next.place, process, after) {
+                return true;
+            }
+        }
+        // Who waits may wait for ever.
+        if others && next.step.until != Until::Now {
+            return true;
+        }
+        for process in 0..self.width {
+            if self.order.thread(process as Process) != own && !self.is_finished(run, process) {
+                let after = self.graph.count(process) as u32;
+                self.stores.rely(next.place, process, after);
+            }
+        }
+        false
+    }
+
+    /// A step as an event that reads this store, as far as that is known before it is run.
+    fn event(&self, next: &Next, from: u32) -> Event {
+        let step = next.step;
+        let run = self.run.as_ref();
+        let count = |&(process, tick): &(Process, u32)| {
+            let count = run.map_or(0, |run| run.count_up_to((process, tick)));
+            (process, count)
+        };
+        let after = comes_after(&step, &self.trace.sets);
+        let own = match step.own.1 {
+            0 => NONE,
+            _ => self.graph.with_tick(step.own).unwrap_or(NONE),
+        };
+        Event {
+            step,
+            place: next.place,
+            reads: reads(&step) && next.place != NONE,
+            writes: step.access == Access::Write,
+            from,
+            own,
+            after: after.iter().map(count).collect(),
+        }
+    }
+
+    /// The step where it reads this store; `None` if it waits there.
+    fn reading(&self, next: &Next, from: u32) -> Option<Event> {
+        let mut event = self.event(next, from);
+        let found = match from {
+            NONE => self.places.initial[next.place as usize],
+            store => Some(self.graph.events[store as usize].step.left),
+        };
+        let found = found?;
+        let step = &mut event.step;
+        match step.act {
+            Act::Cas => event.writes = found == step.expect,
+            Act::Sync(op) => {
+                if !step.until.admits(found) {
+                    return None;
+                }
+                (step.access, step.mask) = op.footprint(step.process.into(), found);
+                event.writes = step.access == Access::Write;
+            }
+            _ => {}
+        }
+        match event.writes {
+            true => step.access = Access::Write,
+            false => step.access = Access::Read,
+        }
+        Some(event)
+    }
+
+    /// A read: each store that it can return, and those that are still to come. `false` if the execution at hand does not go on.
+    fn choose(&mut self, run: &Rc<Run>, next: &Next) -> Result<bool, Refused> {
+        let size = self.graph.events.len();
+        let process = next.step.process;
+        let beyond = self.beyond(process).unwrap_or(0);
+        let waits = self.may_wait(run, next);
+        let known = next.at.and_then(|at| {
+            let from = run.from[at as usize];
+            match from {
+                None => Some(NONE),
+                Some((process, number)) => {
+                    let of = &self.graph.of[usize::from(process)];
+                    of.get(number as usize).copied()
+                }
+            }
+        });
+        let mut stores = Vec::new();
+        let mut goes_on = None;
+        let new = (beyond..size as u32).filter(|&event| {
+            let event = &self.graph.events[event as usize];
+            event.writes && event.place == next.place
+        });
+        let start = (self.beyond(process).is_none()).then_some(NONE);
+        let candidates: SmallVec<[u32; 16]> = start.into_iter().chain(new).collect();
+        for store in candidates {
+            if known == Some(store) {
+                goes_on = Some(store);
+                continue;
+            }
+            let Some(event) = self.reading(next, store) else {
+                continue;
+            };
+            let order = self.extended(event)?;
+            stores.extend(order.map(|order| (store, order)));
+        }
+        let order = self.now.clone();
+        let mut choice = Choice {
+            size,
+            order,
+            asleep: self.asleep.clone(),
+            run: run.clone(),
+            reader: next.step,
+            place: next.place,
+            stores,
+            waits,
+        };
+        let goes_on = match goes_on {
+            Some(store) => {
+                let event = self.event(next, store);
+                match self.extended(event.clone())? {
+                    Some(order) => {
+                        self.asleep.retain(|asleep| asleep.process != process);
+                        self.graph.push(event);
+                        self.now = order;
+                        true
+                    }
+                    // It was run.
+                    None => return Err(Refused::Orders),
+                }
+            }
+            None if choice.waits => {
+                choice.waits = false;
+                self.sleep(process);
+                true
+            }
+            None => false,
+        };
+        if choice.waits || !choice.stores.is_empty() {
+            self.choices.push(choice);
+        }
+        Ok(goes_on)
+    }
+
+    /// From now on it reads only what is stored later.
+    fn sleep(&mut self, process: Process) {
+        self.asleep.retain(|asleep| asleep.process != process);
+        let beyond = self.graph.events.len() as u32;
+        self.asleep.push(Asleep { process, beyond });
+    }
+
+    /// An order of the graph with one more event.
+    fn extended(&mut self, event: Event) -> Result<Option<Vec<u32>>, Refused> {
+        let writes = |&&number: &&u32| {
+            let other = &self.graph.events[number as usize];
+            other.writes && other.place == event.place
+        };
+        let newest = self.now.iter().rev().find(writes).copied().unwrap_or(NONE);
+        if newest == event.from {
+            let mut order = self.now.clone();
+            order.push(self.graph.events.len() as u32);
+            return Ok(Some(order));
+        }
+        let size = self.graph.events.len();
+        self.graph.push(event);
+        let found = find_order(&self.graph, self.places.count(), &self.now);
+        self.graph.truncate(size);
+        found.map_err(|_| Refused::Orders)
+    }
+
+    /// Nothing can be picked. Is that the end of an execution that was not run?
+    fn is_stuck(&self, run: &Run) -> bool {
+        if self.graph.events.len() == run.len() {
+            return false;
+        }
+        let newest = |place: u32| {
+            let of = |&&number: &&u32| {
+                let event = &self.graph.events[number as usize];
+                event.writes && event.place == place
+            };
+            match self.now.iter().rev().find(of) {
+                Some(&store) => Some(self.graph.events[store as usize].step.left),
+                None => self.places.initial[place as usize],
+            }
+        };
+        let waits = |process: usize| {
+            self.next_of(run, process).is_none_or(|next| {
+                newest(next.place).is_some_and(|word| !next.step.until.admits(word))
+            })
+        };
+        (0..self.width).all(waits)
+    }
+
+    /// Goes back to the newest choice with something left. `false` if there is none. Without an execution at hand, the graph is to be run.
+    fn turn_back(&mut self) -> bool {
+        let Some(mut choice) = self.choices.pop() else {
+            return false;
+        };
+        self.graph.truncate(choice.size);
+        self.asleep.clone_from(&choice.asleep);
+        self.run = Some(choice.run.clone());
+        let process = choice.reader.process;
+        if let Some((store, order)) = choice.stores.pop() {
+            let next = Next {
+                step: choice.reader,
+                place: choice.place,
+                at: None,
+            };
+            self.asleep.retain(|asleep| asleep.process != process);
+            if let Some(event) = self.reading(&next, store) {
+                self.graph.push(event);
+            }
+            self.now = order;
+            self.run = None;
+        } else {
+            self.now.clone_from(&choice.order);
+            choice.waits = false;
+            self.sleep(process);
+        }
+        if choice.waits || !choice.stores.is_empty() {
+            self.choices.push(choice);
+        }
+        true
+    }
+}
+
+/// Does the step store something, or would it if it found something else?
+fn may_write(step: &Step) -> bool {
+    step.access == Access::Write
+        || step.access == Access::Read && matches!(step.act, Act::Cas | Act::Sync(_))
+}
+
+impl Explored for ReadFromSearch {
+    fn trace(&self) -> &Trace {
+        &self.trace
+    }
+
+    fn order(&self) -> Order {
+        self.order
+    }
+
+    fn clock(&self, at: usize) -> &[u32] {
+        &self.clocks[at * self.width..][..self.width]
+    }
+
+    fn points(&self) -> &Points {
+        &self.points
+    }
+}

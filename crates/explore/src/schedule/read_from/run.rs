@@ -1,0 +1,198 @@
+//! One execution as the search by reads-from sees it.
+
+use super::graph::{NONE, Places, reads};
+use crate::schedule::step::{Access, Act, NOWHERE, Order, Process, Sets, Step, Until};
+use crate::schedule::trace::{End, Trace, Wait};
+use rustc_hash::FxHashMap;
+
+/// What the search does not know how to treat.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Refused {
+    /// Bytes are accessed in pieces of several sizes.
+    Sizes,
+    /// Something that is neither an access of memory nor a lock: conditions, barriers, semaphores …
+    Objects,
+    /// A thread waits in a loop, or for one of several things.
+    Waits,
+    /// Non-temporal stores, memory that is taken away, and the like.
+    Kinds,
+    /// It took too long to find an order.
+    Orders,
+}
+
+/// An event as others name it: its process, and which of that process' steps it is.
+pub(super) type Name = (Process, u32);
+
+#[derive(Debug)]
+pub(super) struct Run {
+    pub(super) steps: Vec<Step>,
+    pub(super) places: Vec<u32>,
+    /// Of each step that reads: who stored it, or nobody.
+    pub(super) from: Vec<Option<Name>>,
+    /// Per process, its steps; and what it waits for in the end.
+    pub(super) of: Vec<Vec<u32>>,
+    pub(super) waits: Vec<Option<(Step, u32)>>,
+    pub(super) end: End,
+}
+
+/// Can the search treat such a step?
+fn refused(step: &Step, order: Order) -> Option<Refused> {
+    use crate::schedule::sync::Op;
+    let known = |op| matches!(op, Op::Lock | Op::TryLock | Op::Unlock);
+    match step.act {
+        _ if usize::from(step.process) >= 2 * order.threads => Some(Refused::Kinds),
+        _ if step.section != 0 || step.condition != NOWHERE => Some(Refused::Objects),
+        Act::Sync(op) if !known(op) => Some(Refused::Objects),
+        _ if !matches!(step.until, Until::Now | Until::Clear(_)) => Some(Refused::Waits),
+        Act::Flush => Some(Refused::Kinds),
+        Act::Cas if step.mask.count_ones() > 8 => Some(Refused::Sizes),
+        _ if step.more != 0 || step.gone || step.in_use => Some(Refused::Kinds),
+        _ => None,
+    }
+}
+
+impl Run {
+    pub(super) fn new(
+        trace: &Trace,
+        order: Order,
+        width: usize,
+        places: &mut Places,
+    ) -> Result<Run, Refused> {
+        if trace.end == End::InVain {
+            return Err(Refused::Waits);
+        }
+        let mut run = Run {
+            steps: trace.steps.clone(),
+            places: Vec::with_capacity(trace.steps.len()),
+            from: Vec::with_capacity(trace.steps.len()),
+            of: vec![Vec::new(); width],
+            waits: vec![None; width],
+            end: trace.end,
+        };
+        // Who stored last at a place; commits by their processes' ticks.
+        let mut newest: FxHashMap<u32, Name> = FxHashMap::default();
+        for (at, step) in trace.steps.iter().enumerate() {
+            if let Some(refused) = refused(step, order) {
+                return Err(refused);
+            }
+            let place = places.of(step).map_err(|_| Refused::Sizes)?;
+            run.places.push(place);
+            let number = run.of[usize::from(step.process)].len() as u32;
+            let mut from = None;
+            if place != NONE && reads(step) {
+                from = newest.get(&place).copied();
+                if step.own.1 != 0 {
+                    from = run.own(step, &trace.steps, from).ok_or(Refused::Kinds)?;
+                }
+            }
+            if place != NONE && !newest.contains_key(&place) && from.is_none() {
+                places.initial[place as usize].get_or_insert(step.found);
+            }
+            run.from.push(from);
+            if step.access == Access::Write {
+                newest.insert(place, (step.process, number));
+            }
+            run.of[usize::from(step.process)].push(at as u32);
+        }
+        for wait in &trace.blocked {
+            match wait {
+                Wait::Step(step) if refused(step, order).is_none() && reads(step) => {
+                    let place = places.of(step).map_err(|_| Refused::Sizes)?;
+                    run.waits[usize::from(step.process)] = Some((*step, place));
+                }
+                Wait::Join { .. } => {}
+                _ => return Err(Refused::Waits),
+            }
+        }
+        Ok(run)
+    }
+
+    /// What a load returned whose thread has stored there before; `newest` is what is in memory.
+    fn own(&self, step: &Step, steps: &[Step], newest: Option<Name>) -> Option<Option<Name>> {
+        let (process, tick) = step.own;
+        let of = &self.of[usize::from(process)];
+        let committed = of.last().is_some_and(|&at| steps[at as usize].tick >= tick);
+        if committed {
+            return Some(newest);
+        }
+        // Which of the commits that are still to come is it?
+        let mut later = steps[of.last().map_or(0, |&at| at as usize + 1)..].iter();
+        let mut number = of.len() as u32;
+        loop {
+            let next = later.find(|step| step.process == process)?;
+            if next.tick == tick {
+                return Some(Some((process, number)));
+            }
+            number += 1;
+        }
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.steps.len()
+    }
+
+    /// So many of a process' steps have at most this tick.
+    pub(super) fn count_up_to(&self, (process, tick): (Process, u32)) -> u32 {
+        let of = &self.of[usize::from(process)];
+        of.partition_point(|&at| self.steps[at as usize].tick <= tick) as u32
+    }
+
+    /// Who read what.
+    pub(super) fn class(&self) -> u128 {
+        use std::hash::{DefaultHasher, Hash, Hasher};
+        let of = |salt: u8| {
+            let mut hash = DefaultHasher::new();
+            salt.hash(&mut hash);
+            for steps in &self.of {
+                steps.len().hash(&mut hash);
+                for &at in steps {
+                    self.from[at as usize].hash(&mut hash);
+                }
+            }
+            hash.finish()
+        };
+        u128::from(of(0)) << 64 | u128::from(of(1))
+    }
+
+    /// What happens before each step: program order, what creates and joins threads, and reads after what they read.
+    pub(super) fn clocks(&self, sets: &Sets, clocks: &mut Vec<u32>) {
+        let width = self.of.len();
+        clocks.clear();
+        clocks.resize(self.steps.len() * width, 0);
+        let mut row = vec![0; width];
+        for (at, step) in self.steps.iter().enumerate() {
+            row.fill(0);
+            let process = usize::from(step.process);
+            let mut learn = |name: Option<u32>| {
+                let Some(other) = name.filter(|&other| (other as usize) < at) else {
+                    return;
+                };
+                let known = &clocks[other as usize * width..][..width];
+                for (mine, &theirs) in row.iter_mut().zip(known) {
+                    *mine = theirs.max(*mine);
+                }
+            };
+            let of = &self.of[process];
+            let before = of.partition_point(|&other| (other as usize) < at);
+            learn(before.checked_sub(1).map(|before| of[before]));
+            let after = super::graph::comes_after(step, sets);
+            for &(other, tick) in &after {
+                let count = self.count_up_to((other, tick)) as usize;
+                learn(
+                    count
+                        .checked_sub(1)
+                        .map(|last| self.of[usize::from(other)][last]),
+                );
+            }
+            if let Some((other, number)) = self.from[at] {
+                learn(Some(self.of[usize::from(other)][number as usize]));
+            }
+            for &(other, tick) in &after {
+                let known = &mut row[usize::from(other)];
+                *known = tick.max(*known);
+            }
+            row[process] = step.tick;
+            clocks[at * width..][..width].copy_from_slice(&row);
+        }
+    }
+}

@@ -1,0 +1,67 @@
+//! The search by reads-from against trying everything.
+
+use super::Outcome;
+use super::read_from::{read_from, without_memory};
+use crate::interpret::Interpreter;
+use crate::program::{Model, Program};
+use landfall_explore::schedule::read_from::{Refused, read_from as search};
+use landfall_explore::schedule::{Counts, End, Options};
+use proptest::prelude::*;
+use std::collections::BTreeSet;
+use std::ops::ControlFlow;
+
+/// All it finds of a program.
+pub fn explore(
+    program: &Program,
+    model: Model,
+    options: Options,
+) -> Result<(BTreeSet<Outcome>, Counts), Refused> {
+    let mut outcomes = BTreeSet::new();
+    let mut threads = Interpreter::new(program, model);
+    let counts = search(&mut threads, options, |threads, trace| {
+        if matches!(trace.end, End::Complete | End::Deadlock) {
+            outcomes.insert(Outcome {
+                memory: Vec::new(),
+                regs: (0..program.threads.len())
+                    .map(|t| threads.registers(t).to_vec())
+                    .collect(),
+                stuck: trace.end == End::Deadlock,
+            });
+        }
+        ControlFlow::Continue(())
+    })
+    .expect("runs")?;
+    Ok((outcomes, counts))
+}
+
+/// It finds every outcome, and each class of who read what once; `None` if there are more states than `most`.
+pub fn agree(
+    program: &Program,
+    model: Model,
+    most: usize,
+) -> Result<Option<Counts>, TestCaseError> {
+    program.validate().expect("valid");
+    let Some(all) = read_from(program, model, most) else {
+        return Ok(None);
+    };
+    let (found, counts) = match explore(program, model, Options::default()) {
+        Ok(found) => found,
+        Err(refused) => return Err(TestCaseError::fail(format!("{refused:?}"))),
+    };
+    prop_assert!(counts.complete);
+    prop_assert_eq!(
+        &without_memory(found),
+        &all.outcomes,
+        "{:?} {:?}",
+        model,
+        counts
+    );
+    prop_assert_eq!(
+        counts.executions,
+        all.reads as u64,
+        "{:?} {:?}",
+        model,
+        counts
+    );
+    Ok(Some(counts))
+}
