@@ -104,9 +104,12 @@ fn changes_nothing(call: &Call) -> bool {
     match call.number {
         libc::SYS_sched_yield | libc::SYS_nanosleep | libc::SYS_clock_nanosleep => true,
         // Loops know what is masked; what the program keeps of it has been lent (`outside::crossing`).
-        libc::SYS_rt_sigprocmask => [asked, told]
-            .into_iter()
-            .all(|set| set == 0 || is_scratch(set)),
+        libc::SYS_rt_sigprocmask => {
+            crate::threads::masks();
+            [asked, told]
+                .into_iter()
+                .all(|set| set == 0 || is_scratch(set))
+        }
         _ => false,
     }
 }
