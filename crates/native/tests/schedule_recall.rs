@@ -4,7 +4,7 @@ use crate::schedules::{build, directory, expected};
 use crate::support::Scratch;
 use landfall_explore::schedule::saturate::{Preempt, saturate};
 use landfall_explore::schedule::{Counts, Options};
-use landfall_native::{Isolation, Job, Model, NativeThreads, Program, Server};
+use landfall_native::{HeapChecks, Isolation, Job, Model, NativeThreads, Program, Server};
 use std::collections::BTreeSet;
 use std::fmt::Write;
 use std::ops::ControlFlow;
@@ -37,6 +37,9 @@ fn what_is_put_together_is_what_runs() {
                 assert_eq!(counts.executions, executions, "{what}");
                 if known && executions > 100 {
                     assert!(threads.recalled > executions / 2, "{what}");
+                    // Also where the variables of functions that return are looked at.
+                    program.heap = HeapChecks::On;
+                    let mut server = Server::start(&program).expect("serves");
                     let mut threads = NativeThreads::new(&mut server, Job::default(), 17, model);
                     let found = saturate(&mut threads, preempt, Options::default(), |_, _| {
                         ControlFlow::Continue(())
@@ -165,6 +168,10 @@ fn random_programs_do_what_is_put_together() {
         ] {
             let mut program = Program::new(&path).arguments(arguments);
             program.isolation = Isolation::Auto;
+            program.heap = match number % 2 {
+                0 => HeapChecks::Off,
+                _ => HeapChecks::On,
+            };
             for model in [Model::Sc, Model::Tso] {
                 let run = search(&program, model, |threads| threads.run_everything());
                 assert_eq!(run.2, 0);

@@ -3,7 +3,7 @@
 use super::memory::{Contradiction, Span, SteppedMemory, Waiting};
 use super::plain::PlainUses;
 use landfall_vocab::record::{COMPANIONS, RecordKind, Records, Traced, access, step};
-use landfall_vocab::shared::{End, FEW_THREADS, LOCK};
+use landfall_vocab::shared::{End, FEW_THREADS, LOCK, UNJUDGED};
 use rustc_hash::FxHashMap;
 use std::collections::VecDeque;
 
@@ -434,6 +434,9 @@ impl Known {
         reading.keep(bytes);
         if object == 0 && flags & !access::ORDERING == 0 {
             // A fence of the source.
+            return Ok(());
+        }
+        if object == UNJUDGED {
             return Ok(());
         }
         let is_plain_store =
