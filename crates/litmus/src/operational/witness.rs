@@ -38,8 +38,8 @@ pub enum WitnessEvent {
     Aborted {
         status: Value,
     },
-    /// Done inside a transaction: nobody else sees it before the commit.
-    Inside,
+    /// Done inside a transaction: nobody else sees it before the commit. What was read, if anything.
+    Inside(Option<Value>),
 }
 
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -51,6 +51,8 @@ pub struct Narrated {
     pub event: WitnessEvent,
     /// Earlier instructions of the thread that were still waiting: it overtook them.
     pub overtaken: Vec<String>,
+    /// Threads whose transactions it meets: they can only abort.
+    pub met: Vec<usize>,
     /// The version of the line that this store makes is what the power failure leaves.
     pub survives: bool,
 }
@@ -182,11 +184,22 @@ fn narrate(
     let overtaken: Vec<String> = overtaken.collect();
     let forwarded = machine.forwarded_from(state, step).is_some();
     let old = machine.memory_of(state, step);
+    let before = state.clone();
     if let Some(next) = machine.perform(state, step, fates) {
         *state = next;
     }
     let new = machine.memory_of(state, step);
+    let doomed = |state: &MachineState, t: usize| state.volatile.threads[t].doomed;
+    let met = (0..machine.code.threads.len())
+        .filter(|&t| doomed(state, t) && !doomed(&before, t))
+        .collect();
     let performed = || match &op.action {
+        CompiledAction::Store(_) if op.inside.is_some() => WitnessEvent::Inside(None),
+        CompiledAction::Load | CompiledAction::Rmw(..) | CompiledAction::Cas { .. }
+            if op.inside.is_some() =>
+        {
+            WitnessEvent::Inside(Some(state.volatile.results[op.slot]))
+        }
         CompiledAction::Load if forwarded => {
             WitnessEvent::Forwarded(state.volatile.results[op.slot])
         }
@@ -204,7 +217,7 @@ fn narrate(
         CompiledAction::Begin => WitnessEvent::Began,
         CompiledAction::Commit(_) => WitnessEvent::Committed,
         CompiledAction::Nest | CompiledAction::Abort { .. } | CompiledAction::Forbidden => {
-            WitnessEvent::Inside
+            WitnessEvent::Inside(None)
         }
         CompiledAction::Fence | CompiledAction::If { .. } | CompiledAction::Local => {
             WitnessEvent::Fenced
@@ -220,6 +233,7 @@ fn narrate(
         text: show(instr),
         event,
         overtaken,
+        met,
         survives: fates.contains(&SurvivorFate::Survives),
     }
 }
@@ -246,10 +260,15 @@ impl fmt::Display for Narrated {
                     why(*status)
                 )?;
             }
-            WitnessEvent::Inside => f.write_str("done, in the transaction")?,
+            WitnessEvent::Inside(Some(value)) => write!(f, "reads {value}, in the transaction")?,
+            WitnessEvent::Inside(None) => f.write_str("done, in the transaction")?,
         }
         if !self.overtaken.is_empty() {
             write!(f, " (overtakes {})", self.overtaken.join(", "))?;
+        }
+        if !self.met.is_empty() {
+            let met: Vec<String> = self.met.iter().map(|t| format!("T{t}")).collect();
+            write!(f, ", and meets the transaction of {}", met.join(" and of "))?;
         }
         if self.survives {
             f.write_str(", and its line is written back")?;
