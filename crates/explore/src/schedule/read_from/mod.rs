@@ -27,8 +27,12 @@ pub use run::Refused;
 use run::Run;
 use rustc_hash::FxHashSet;
 use smallvec::SmallVec;
+use std::collections::VecDeque;
 use std::rc::Rc;
 use stores::Stores;
+
+/// Executions that are remembered: what is asked for may go on as one of them does.
+const RECENT: usize = 256;
 
 /// A thread waits to read from a store that was not there when it began to.
 #[derive(Clone, Copy, Debug)]
@@ -78,6 +82,7 @@ pub struct ReadFromSearch {
     now: Vec<u32>,
     asleep: Vec<Asleep>,
     run: Option<Rc<Run>>,
+    recent: VecDeque<Rc<Run>>,
     choices: Vec<Choice>,
     seen: FxHashSet<u128>,
     follow: Vec<Process>,
@@ -124,6 +129,7 @@ impl ReadFromSearch {
             now: Vec::new(),
             asleep: Vec::new(),
             run: None,
+            recent: VecDeque::new(),
             choices: Vec::new(),
             seen: FxHashSet::default(),
             follow: Vec::new(),
@@ -163,8 +169,19 @@ impl ReadFromSearch {
         Ok(false)
     }
 
-    /// Follows the order of the graph, and goes on as it comes. `true` if that was something new.
+    /// Follows the order of the graph, and goes on as it comes, unless there is such an execution. `true` if that was something new.
     fn execute<T: Threads>(&mut self, threads: &mut T) -> Result<bool, ThreadsError> {
+        if let Some(run) = self
+            .recent
+            .iter()
+            .rev()
+            .find(|run| run.goes_on_from(&self.graph))
+        {
+            let run = run.clone();
+            self.take_over(&run)?;
+            self.run = Some(run);
+            return Ok(false);
+        }
         self.follow.clear();
         let events = &self.graph.events;
         let of = |&event: &u32| events[event as usize].step.process;
@@ -215,7 +232,12 @@ impl ReadFromSearch {
             counts.stand_for = counts.executions;
             run.clocks(&self.trace.sets, &mut self.clocks);
         }
-        self.run = Some(Rc::new(run));
+        let run = Rc::new(run);
+        if self.recent.len() == RECENT {
+            self.recent.pop_front();
+        }
+        self.recent.push_back(run.clone());
+        self.run = Some(run);
         if wrong {
             self.graph.truncate(0);
             self.now.clear();
@@ -228,10 +250,12 @@ impl ReadFromSearch {
 
     /// What the steps of the graph did in this execution: what one that reads and writes leaves depends on what it read.
     fn take_over(&mut self, run: &Run) -> Result<(), ThreadsError> {
-        for (at, &number) in self.now.iter().enumerate() {
+        let counted = self.graph.of.iter().zip(&run.of);
+        let numbered = counted.flat_map(|(events, steps)| events.iter().zip(steps));
+        for (&number, &at) in numbered {
             let event = &mut self.graph.events[number as usize];
-            let diverged = ThreadsError::Diverged { at };
-            let step = run.steps.get(at).ok_or(diverged.clone())?;
+            let diverged = ThreadsError::Diverged { at: at as usize };
+            let step = &run.steps[at as usize];
             let same = |a: &Step, b: &Step| {
                 (a.process, a.act, a.object, a.mask, a.tick)
                     == (b.process, b.act, b.object, b.mask, b.tick)

@@ -1,6 +1,6 @@
 //! One execution as the search by reads-from sees it.
 
-use super::graph::{NONE, Places, reads};
+use super::graph::{Graph, NONE, Places, reads};
 use crate::schedule::step::{Access, Act, NOWHERE, Order, Process, Sets, Step, Until};
 use crate::schedule::trace::{End, Trace, Wait};
 use rustc_hash::FxHashMap;
@@ -135,6 +135,26 @@ impl Run {
     pub(super) fn count_up_to(&self, (process, tick): (Process, u32)) -> u32 {
         let of = &self.of[usize::from(process)];
         of.partition_point(|&at| self.steps[at as usize].tick <= tick) as u32
+    }
+
+    /// Does it begin with the steps of a graph?
+    pub(super) fn goes_on_from(&self, graph: &Graph) -> bool {
+        let name = |number: u32| {
+            let process = graph.events[number as usize].step.process;
+            let of = &graph.of[usize::from(process)];
+            (process, of.partition_point(|&other| other < number) as u32)
+        };
+        let is_there = |number: &u32| {
+            let event = &graph.events[*number as usize];
+            let (process, at) = name(*number);
+            let step = self.of[usize::from(process)].get(at as usize);
+            let from = (event.reads && event.from != NONE).then(|| name(event.from));
+            step.is_some_and(|&step| self.from[step as usize] == from)
+        };
+        // What was read last is in few of them.
+        (0..graph.events.len() as u32)
+            .rev()
+            .all(|number| is_there(&number))
     }
 
     /// Who read what.
