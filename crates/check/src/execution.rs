@@ -1,5 +1,6 @@
 //! One execution, prepared for questions: who stored to a word, what happens before what, when a line was written back.
 
+use crate::beginning::DurableBeginning;
 use crate::finding::{At, StoreMade};
 use landfall_model::clock::ClockVector;
 use landfall_model::commit::{Copies, logged};
@@ -9,6 +10,7 @@ use landfall_model::log::{Entry, Log};
 use landfall_model::order::Platform;
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
+use std::rc::Rc;
 
 /// A store as its word's history knows it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -97,6 +99,8 @@ pub struct Execution {
     numbers: Option<Vec<u32>>,
     /// First and last event of each copy that is marked as one, ascending.
     copies: Vec<(u32, u32)>,
+    /// What its schedule did before, and memory has kept.
+    before: Option<Rc<DurableBeginning>>,
 }
 
 /// Bytes of a piece in its word.
@@ -171,6 +175,7 @@ impl Execution {
             number: 0,
             numbers: None,
             copies: Vec::new(),
+            before: None,
         };
         execution.index_copies();
         execution.place_cuts(log.events());
@@ -204,6 +209,27 @@ impl Execution {
         execution
     }
 
+    /// The same for what follows such a beginning, of so many threads.
+    pub fn of_schedule_after(
+        before: Rc<DurableBeginning>,
+        events: Vec<Event>,
+        committed: &[EventId],
+        number: u32,
+        threads: usize,
+    ) -> Execution {
+        let mut execution = Execution::of_schedule(events, committed, Platform::Adr, number);
+        let threads = threads.max(execution.by_thread.len());
+        execution.by_thread.resize(threads, Vec::new());
+        execution.before = Some(before);
+        execution.number_stores();
+        execution
+    }
+
+    /// What its schedule did before, if that is not part of it.
+    pub fn before(&self) -> Option<&Rc<DurableBeginning>> {
+        self.before.as_ref()
+    }
+
     /// What a store is called in all schedules: the n-th one of its thread at its place. In a recovery, which does what it reads
     /// makes it do, its number among the events.
     pub fn name(&self, store: EventId) -> (u16, u32, u32) {
@@ -213,7 +239,8 @@ impl Execution {
     }
 
     fn number_stores(&mut self) {
-        let mut met: FxHashMap<(u16, u32), u32> = FxHashMap::default();
+        let before = self.before.as_ref();
+        let mut met = before.map_or_else(FxHashMap::default, |before| before.numbers.clone());
         let numbers = self.events.iter().map(|event| {
             let count = met.entry((event.thread, event.site)).or_default();
             *count += u32::from(event.piece().is_some());

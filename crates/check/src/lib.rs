@@ -8,6 +8,7 @@
 //!
 //! Findings are plain data: stores, loads and fixes are numbers of events, which those above turn into source positions.
 
+pub mod beginning;
 pub mod checker;
 pub mod execution;
 pub mod finding;
@@ -21,6 +22,7 @@ mod trail;
 pub mod walk;
 pub mod wasted;
 
+pub use beginning::{DurableBeginning, Reached};
 pub use checker::{Checker, PathVerdict};
 pub use execution::Execution;
 pub use finding::{Evidence, Finding, Fix, Kind, StoreMade};

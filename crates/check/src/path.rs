@@ -183,7 +183,10 @@ impl RecoveryPath {
         if mask == 0 {
             return 0;
         }
-        let Some(line) = self.base.get(&word.line()) else {
+        let first = self.crashed.first();
+        let before = first.and_then(|crashed| crashed.execution.before());
+        let before = before.and_then(|before| before.bytes(word.line()));
+        let Some(line) = before.or_else(|| self.base.get(&word.line())) else {
             return 0;
         };
         let mut bytes = [0; PIECE_BYTES];

@@ -13,7 +13,7 @@ use smallvec::SmallVec;
 use std::collections::BTreeMap;
 
 /// What is known of one flush or fence in the source.
-#[derive(Clone, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 struct SiteTally<Why> {
     times: u64,
     /// The last of the reasons met, in their order.
@@ -47,7 +47,7 @@ impl<Why: Ord + Copy> SiteTally<Why> {
     }
 }
 
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Wasted {
     flushes: BTreeMap<u32, SiteTally<WastedFlush>>,
     fences: BTreeMap<u32, SiteTally<WastedFence>>,
@@ -111,8 +111,14 @@ impl OfLine {
         });
     }
 
-    /// Is each store that may come before the flush covered by another flush, one that is complete by then or the thread's own?
-    fn wastes(&self, flush: EventId, execution: &Execution) -> Option<WastedFlush> {
+    /// Is each store that may come before the flush covered by another flush, one that is complete by then or the thread's own? `older`
+    /// says whether there are older ones, all of them covered, and some without a flush.
+    fn wastes(
+        &self,
+        flush: EventId,
+        execution: &Execution,
+        older: Option<bool>,
+    ) -> Option<WastedFlush> {
         let before = |first, second| execution.happens_before(first, second);
         let own = execution.event(flush).thread;
         let covers = |back: &Back, store: EventId| {
@@ -128,10 +134,13 @@ impl OfLine {
         };
         let stores = self.stores.iter().copied();
         let mut stores = stores.filter(|&store| !before(flush, store)).peekable();
-        if stores.peek().is_none() {
+        if stores.peek().is_none() && older.is_none() {
             return Some(WastedFlush::Clean);
         }
-        let mut why = WastedFlush::Repeated;
+        let mut why = match older {
+            Some(true) => WastedFlush::Streamed,
+            Some(false) | None => WastedFlush::Repeated,
+        };
         stores
             .all(|store| {
                 if !flushed(store) {
@@ -152,9 +161,24 @@ impl Wasted {
     /// One schedule of a program with threads, which may crash. Its events are in no order but that of what happens before what: a
     /// flush is of use if in some such order it is.
     pub fn scheduled(&mut self, execution: &Execution) {
+        self.scheduled_events(execution, execution.events().len());
+        // The lines were noted with the schedule that showed it.
+        let Some(before) = execution.before() else {
+            return;
+        };
+        for (&site, place) in &before.wasted.flushes {
+            self.flushes.entry(site).or_default().join(place.clone());
+        }
+        for (&site, place) in &before.wasted.fences {
+            self.fences.entry(site).or_default().join(place.clone());
+        }
+    }
+
+    /// The same of its first events, as if there were no more.
+    pub(crate) fn scheduled_events(&mut self, execution: &Execution, count: usize) {
         let mut lines: FxHashMap<Line, OfLine> = FxHashMap::default();
         let mut pending: FxHashMap<u16, BeforeFence> = FxHashMap::default();
-        for (at, event) in execution.events().iter().enumerate() {
+        for (at, event) in execution.events()[..count].iter().enumerate() {
             let (at, thread) = (EventId(at as u32), event.thread);
             match event.action {
                 Action::Store { piece, how, .. } => {
@@ -192,9 +216,10 @@ impl Wasted {
             }
         }
         for (&line, of) in &lines {
+            let older = execution.before().and_then(|before| before.stored(line));
             for flush in of.backs.iter().filter(|back| back.flushes) {
                 let site = execution.event(flush.event).site;
-                let wasted = of.wastes(flush.event, execution);
+                let wasted = of.wastes(flush.event, execution, older);
                 self.flushes.entry(site).or_default().met(wasted);
                 if wasted.is_none() {
                     self.flushed.entry(site).or_default().insert(line);

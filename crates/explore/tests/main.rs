@@ -9,6 +9,7 @@ mod judge;
 mod order_table;
 mod schedule_ahead;
 mod schedule_alike;
+mod schedule_begun;
 mod schedule_bounded;
 mod schedule_checkers;
 mod schedule_classics;

@@ -13,6 +13,7 @@ pub mod parse;
 pub mod print;
 pub mod program;
 pub mod subject;
+pub mod transaction;
 pub mod verdicts;
 
 use landfall_model::order::{OrderTable, Platform};

@@ -5,6 +5,7 @@ use crate::parse::{join_outcomes, parse_condition, parse_outcome, show_condition
 use crate::program::{
     Instr, LitmusProgram, Location, Observe, Reg, ShowInstr, Test, Thread, VarDecl,
 };
+use crate::transaction::Aborts;
 use landfall_model::order::Platform;
 use std::fmt::Write;
 
@@ -49,6 +50,9 @@ pub fn to_lit(test: &Test) -> String {
         Observe::Final(_) => "final",
     };
     entries.push((key.into(), names.join(" ")));
+    if test.program.aborts == Aborts::Caused {
+        entries.push(("aborts".into(), "caused".into()));
+    }
     if test.platform == Platform::Eadr {
         entries.push(("platform".into(), "eadr".into()));
     }

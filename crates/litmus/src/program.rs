@@ -1,5 +1,6 @@
 //! The parsed program: all that the definitions of its behaviour share.
 
+use crate::transaction::{Aborts, TxInstr};
 use landfall_model::order::{OpKind, Platform};
 use std::fmt;
 
@@ -105,6 +106,8 @@ pub enum Instr {
         reg: Reg,
         equals: Value,
     },
+    /// What belongs to hardware transactions.
+    Tx(TxInstr),
 }
 
 impl Instr {
@@ -122,7 +125,9 @@ impl Instr {
             Instr::Flush { .. } => OpKind::FlushOpt,
             Instr::Sfence => OpKind::Sfence,
             Instr::Mfence => OpKind::Mfence,
-            Instr::Move { .. } | Instr::Arith { .. } | Instr::If { .. } => return None,
+            Instr::Move { .. } | Instr::Arith { .. } | Instr::If { .. } | Instr::Tx(_) => {
+                return None;
+            }
         })
     }
 
@@ -151,7 +156,8 @@ impl Instr {
     pub fn sets(&self) -> Option<Reg> {
         match *self {
             Instr::Load { reg, .. } | Instr::Cas { reg, .. } | Instr::Move { reg, .. } => Some(reg),
-            Instr::Rmw { reg, .. } => reg,
+            Instr::Rmw { reg, .. } | Instr::Tx(TxInstr::Begin { reg }) => reg,
+            Instr::Tx(TxInstr::Test { reg }) => Some(reg),
             _ => None,
         }
     }
@@ -167,9 +173,14 @@ impl Instr {
             Instr::Move { value, .. } => [Some(value), None],
             Instr::Arith { reg, operand, .. } => [Some(Operand::Reg(reg)), Some(operand)],
             Instr::If { reg, .. } => [Some(Operand::Reg(reg)), None],
-            Instr::Load { .. } | Instr::Flush { .. } | Instr::Sfence | Instr::Mfence => {
-                [None, None]
+            Instr::Tx(TxInstr::Abort { when, .. }) => {
+                [when.map(|(reg, _)| Operand::Reg(reg)), None]
             }
+            Instr::Load { .. }
+            | Instr::Flush { .. }
+            | Instr::Sfence
+            | Instr::Mfence
+            | Instr::Tx(_) => [None, None],
         };
         used.into_iter()
             .flatten()
@@ -218,6 +229,7 @@ pub const VARS_PER_LINE: usize = 8;
 pub struct LitmusProgram {
     pub vars: Vec<VarDecl>,
     pub threads: Vec<Thread>,
+    pub aborts: Aborts,
 }
 
 impl LitmusProgram {
@@ -391,6 +403,15 @@ impl fmt::Display for ShowInstr<'_> {
                 write!(f, "{} = {} {sign} {}", reg(r), reg(r), op(operand))
             }
             Instr::If { reg: r, equals } => write!(f, "if {} == {equals}", reg(r)),
+            Instr::Tx(TxInstr::Begin { reg: None }) => f.write_str("xbegin"),
+            Instr::Tx(TxInstr::Begin { reg: Some(r) }) => write!(f, "{} = xbegin", reg(r)),
+            Instr::Tx(TxInstr::End) => f.write_str("xend"),
+            Instr::Tx(TxInstr::Test { reg: r }) => write!(f, "{} = xtest", reg(r)),
+            Instr::Tx(TxInstr::Abort { code, when: None }) => write!(f, "xabort {code}"),
+            Instr::Tx(TxInstr::Abort {
+                code,
+                when: Some((r, equals)),
+            }) => write!(f, "xabort {code} if {} == {equals}", reg(r)),
         }
     }
 }

@@ -13,7 +13,7 @@ use landfall_model::line::{Addr, LineBytes};
 use landfall_model::order::Platform;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Every outcome of a test by the crash search; `None` if it has several threads, or observes no recovery.
+/// Every outcome of a test by the crash search; `None` if it has several threads or transactions, or observes no recovery.
 pub fn outcomes(
     program: &LitmusProgram,
     observe: &Observe,
@@ -25,6 +25,9 @@ pub fn outcomes(
     let [_] = program.threads[..] else {
         return None;
     };
+    if program.has_transactions() {
+        return None;
+    }
     let mut subject = LitmusSubject {
         program,
         observed,
@@ -154,6 +157,8 @@ impl LitmusSubject<'_> {
                         break;
                     }
                 }
+                // Tests with transactions are not run here.
+                Instr::Tx(_) => {}
             }
         }
         Execution::new(machine.events, Ended::Well)

@@ -5,7 +5,7 @@ use landfall_litmus::print::to_lit;
 use landfall_litmus::program::{LitmusOutcome, Test};
 use landfall_litmus::{Model, axiomatic, buffers};
 use landfall_model::order::{Keep, OpKind, OrderTable, Platform};
-use landfall_testkit::litmus::random::{build, shape};
+use landfall_testkit::litmus::random::{build, shape, transactional};
 use proptest::prelude::*;
 use std::collections::BTreeSet;
 
@@ -95,6 +95,22 @@ proptest! {
         if let Ok(literal) = buffers::outcomes(&test.program, &test.observe, &model, 100_000) {
             let reduced = operational(&test, &model, Reduction::On);
             prop_assert_eq!(reduced, literal, "the buffers of the model disagree on\n{}", to_lit(&test));
+        }
+    }
+
+    #[test]
+    fn transactions_on_machine_and_graphs_agree(shape in transactional(3, 3), platform in platform()) {
+        agree(&build(&shape), &Model::px86(platform))?;
+    }
+
+    #[test]
+    fn transactions_on_machine_and_buffers_agree(shape in transactional(3, 2), platform in platform()) {
+        let (test, model) = (build(&shape), Model::px86(platform));
+        if let Ok(literal) = buffers::outcomes(&test.program, &test.observe, &model, 100_000) {
+            let reduced = operational(&test, &model, Reduction::On);
+            let full = operational(&test, &model, Reduction::Off);
+            prop_assert_eq!(&full, &literal, "the buffers of the model disagree on\n{}", to_lit(&test));
+            prop_assert_eq!(&reduced, &full, "reduction changes the outcomes of\n{}", to_lit(&test));
         }
     }
 

@@ -37,7 +37,7 @@ fn every_file_has_its_verdict_under_every_definition() {
 #[test]
 fn outcomes_and_only_outcomes_have_witnesses() {
     let options = ExploreOptions::default();
-    for (path, test) in read_corpus("px86") {
+    for (path, test) in [read_corpus("px86"), read_corpus("transactions")].concat() {
         let model = Model::px86(test.platform);
         let (program, observe) = (&test.program, &test.observe);
         let explored = explore(program, observe, &model, &options).expect("small");

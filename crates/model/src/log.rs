@@ -34,6 +34,8 @@ pub struct Log {
     /// The event that makes what is logged now.
     by: EventId,
     lines: FxHashMap<Line, LineLog>,
+    /// Entries that appeared at one moment: no power failure comes between them.
+    moments: Vec<Range<u32>>,
     platform: Platform,
 }
 
@@ -186,6 +188,42 @@ impl Log {
         }
     }
 
+    /// What a transaction wrote reaches the cache at one moment: one version of each line, whichever words of it were written.
+    /// Under eADR all of them are durable at once, or none.
+    pub fn committed_stores(&mut self, thread: u16, pieces: &[Piece]) {
+        let begin = self.entries.len() as u32;
+        let mut lines: SmallVec<[Line; 4]> = SmallVec::new();
+        for line in pieces.iter().map(|piece| piece.addr.line()) {
+            if !lines.contains(&line) {
+                lines.push(line);
+            }
+        }
+        for &line in &lines {
+            let on_line = pieces.iter().filter(|piece| piece.addr.line() == line);
+            let log = self.lines.entry(line).or_default();
+            let first = log.stores.len() as u32;
+            let mut mask = 0;
+            for (i, &piece) in on_line.take(MOST_TORN).enumerate() {
+                mask |= 1 << i;
+                log.stores.push(self.entries.len() as u32);
+                self.entries.push(Entry::Store { piece, thread });
+                self.events.push(self.by);
+            }
+            log.versions.push(Made {
+                since: self.entries.len() as u32 - 1,
+                base: Version(log.versions.len() as u32),
+                first,
+                mask,
+            });
+        }
+        if self.platform == Platform::Eadr {
+            for line in lines {
+                self.durable(line, self.newest(line, self.end()));
+            }
+            self.moments.push(begin..self.entries.len() as u32);
+        }
+    }
+
     /// The versions of its line that the store at this entry makes possible: most often one.
     pub fn versions_since(&self, entry: u32, line: Line) -> Range<u32> {
         let versions = self.lines.get(&line).map_or(&[][..], |l| &l.versions);
@@ -247,7 +285,20 @@ impl Log {
     pub fn sufficient_cuts(&self) -> Vec<Cut> {
         let mut cuts = Vec::new();
         let mut stored_since_cut = true;
+        let mut moments = self.moments.iter().peekable();
         for (i, entry) in self.entries.iter().enumerate() {
+            let at = i as u32;
+            moments.next_if(|moment| moment.end <= at);
+            if let Some(moment) = moments.peek()
+                && moment.contains(&at)
+            {
+                // Right before it, and then as any store: what it wrote is there from its end on.
+                if moment.start == at && stored_since_cut {
+                    cuts.push(Cut(at));
+                }
+                stored_since_cut = true;
+                continue;
+            }
             match entry {
                 Entry::Store { .. } => stored_since_cut = true,
                 Entry::Durable { .. } if stored_since_cut => {
@@ -413,6 +464,30 @@ mod tests {
         assert_eq!(content(8), [9, 1, 1, 1]);
         assert_eq!(content(9), [9, 1, 7, 1]);
         assert_eq!(log.stores_in(Line(0), Version(6)), [Cut(0), Cut(1), Cut(3)]);
+    }
+
+    #[test]
+    fn what_commits_together_is_one_version_of_each_line() {
+        let words = [(0, 1), (8, 2), (64, 3)];
+        let written: Vec<Piece> = words
+            .iter()
+            .map(|&(addr, value)| pieces(Addr(addr), &[value]).next().unwrap())
+            .collect();
+        let mut log = Log::new(Platform::Adr);
+        store(&mut log, 0, 9);
+        log.committed_stores(0, &written);
+        assert_eq!(log.newest(Line(0), log.end()), Version(2));
+        assert_eq!(log.newest(Line(1), log.end()), Version(1));
+        let mut bytes = [0; 64];
+        log.apply(Line(0), Version(2), &mut bytes);
+        assert_eq!([bytes[0], bytes[8]], [1, 2]);
+        assert_eq!(log.sufficient_cuts(), [log.end()]);
+
+        let mut log = Log::new(Platform::Eadr);
+        log.committed_stores(0, &written);
+        // Before it and behind it, not in between.
+        assert_eq!(log.sufficient_cuts(), [Cut(0), log.end()]);
+        assert_eq!(log.frontier(Line(1), log.end()), Version(1));
     }
 
     #[test]

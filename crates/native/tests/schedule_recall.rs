@@ -4,7 +4,7 @@ use crate::schedules::{build, directory, expected};
 use crate::support::Scratch;
 use landfall_explore::schedule::saturate::{Preempt, saturate};
 use landfall_explore::schedule::{Counts, Options};
-use landfall_native::{Isolation, Job, Model, NativeThreads, Program, Server};
+use landfall_native::{HeapChecks, Isolation, Job, Model, NativeThreads, Program, Server};
 use std::collections::BTreeSet;
 use std::fmt::Write;
 use std::ops::ControlFlow;
@@ -37,6 +37,16 @@ fn what_is_put_together_is_what_runs() {
                 assert_eq!(counts.executions, executions, "{what}");
                 if known && executions > 100 {
                     assert!(threads.recalled > executions / 2, "{what}");
+                    // Also where the variables of functions that return are looked at.
+                    program.heap = HeapChecks::On;
+                    let mut server = Server::start(&program).expect("serves");
+                    let mut threads = NativeThreads::new(&mut server, Job::default(), 17, model);
+                    let found = saturate(&mut threads, preempt, Options::default(), |_, _| {
+                        ControlFlow::Continue(())
+                    });
+                    assert_eq!(found.expect(&what).counts, counts, "{what}");
+                    let continued = threads.continued;
+                    assert!(continued > executions / 2, "{what}: {continued}");
                 }
             }
         }
@@ -121,12 +131,12 @@ fn source(dice: &mut Dice, programs: usize) -> String {
     out
 }
 
-/// A whole search; each execution as text, if there are not too many, and how many were put together.
+/// A whole search; each execution as text, if there are not too many, and how many were put together, and of those at once.
 fn search(
     program: &Program,
     model: Model,
     how: impl Fn(&mut NativeThreads<'_>),
-) -> (Counts, BTreeSet<String>, u64) {
+) -> (Counts, BTreeSet<String>, u64, u64) {
     let mut server = Server::start(program).expect("serves");
     let mut threads = NativeThreads::new(&mut server, Job::default(), 4, model);
     how(&mut threads);
@@ -139,7 +149,8 @@ fn search(
         seen.insert(format!("{:?} {:?}", threads.outcome, search.trace()));
         ControlFlow::Continue(())
     });
-    (found.expect("searches").counts, seen, threads.recalled)
+    let counts = found.expect("searches").counts;
+    (counts, seen, threads.recalled, threads.continued)
 }
 
 #[test]
@@ -149,7 +160,7 @@ fn random_programs_do_what_is_put_together() {
     let file = scratch.0.join("programs.c");
     std::fs::write(&file, source(&mut Dice(7), PROGRAMS)).expect("writable");
     let path = build(&file, &scratch.0);
-    let (mut recalled, mut all) = (0, 0);
+    let (mut recalled, mut continued, mut all) = (0, 0, 0);
     for number in 0..PROGRAMS {
         for arguments in [
             vec![number.to_string()],
@@ -157,26 +168,32 @@ fn random_programs_do_what_is_put_together() {
         ] {
             let mut program = Program::new(&path).arguments(arguments);
             program.isolation = Isolation::Auto;
+            program.heap = match number % 2 {
+                0 => HeapChecks::Off,
+                _ => HeapChecks::On,
+            };
             for model in [Model::Sc, Model::Tso] {
                 let run = search(&program, model, |threads| threads.run_everything());
                 assert_eq!(run.2, 0);
-                let (counts, seen, _) =
+                let (counts, seen, _, _) =
                     search(&program, model, |threads| threads.compare_everything());
                 assert_eq!(
                     (counts, &seen),
                     (run.0, &run.1),
                     "program {number} {model:?}"
                 );
-                let (counts, seen, put_together) = search(&program, model, |_| {});
+                let (counts, seen, put_together, at_once) = search(&program, model, |_| {});
                 assert_eq!(
                     (counts, &seen),
                     (run.0, &run.1),
                     "program {number} {model:?}"
                 );
                 recalled += put_together;
+                continued += at_once;
                 all += counts.executions;
             }
         }
     }
     assert!(recalled > all / 2, "{recalled} of {all}");
+    assert!(continued > all / 4, "{continued} of {all}");
 }

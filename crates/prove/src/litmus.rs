@@ -9,6 +9,8 @@ use landfall_litmus::program::{
     FlushKind, Instr, Location, Observe, Operand, RmwOp, ShowInstr, Test,
 };
 
+use landfall_litmus::transaction::TxInstr;
+
 /// A variable is 8 bytes wide.
 const WIDTH: u8 = 64;
 
@@ -19,8 +21,15 @@ pub struct Litmus {
     pub observed: Vec<Term>,
 }
 
+/// The encoding knows no transactions.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct HasTransactions;
+
 /// What the test forbids becomes what the program must keep: checks of the recovery, or at the end.
-pub fn translate(test: &Test) -> Litmus {
+pub fn translate(test: &Test) -> Result<Litmus, HasTransactions> {
+    if test.program.has_transactions() {
+        return Err(HasTransactions);
+    }
     let mut program = ProofProgram {
         platform: test.platform,
         ..ProofProgram::default()
@@ -73,7 +82,7 @@ pub fn translate(test: &Test) -> Litmus {
         Observe::Recover(_) => program.recovery.checks = checks,
         Observe::Final(_) => program.at_the_end = checks,
     }
-    Litmus { program, observed }
+    Ok(Litmus { program, observed })
 }
 
 /// Adds a thread; the terms of its registers at its end.
@@ -195,6 +204,12 @@ fn step(
             let holds = program.terms.eq(old[usize::from(reg.0)], equals);
             path.assume(program, holds);
         }
+        Instr::Tx(TxInstr::Test { reg }) => {
+            let outside = program.terms.constant(WIDTH, 0);
+            set(program, reg, outside);
+        }
+        // There are no transactions, and outside of one an `xabort` does nothing.
+        Instr::Tx(_) => {}
     }
 }
 

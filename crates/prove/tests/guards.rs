@@ -123,7 +123,7 @@ proptest! {
         test.platform = platform;
         let whens = whens(&test, &drawn);
         let expected = union(&test, &whens);
-        let mut litmus = translate(&test);
+        let mut litmus = translate(&test).expect("no transactions");
         let program = &mut litmus.program;
         let inputs = [program.terms.input(1), program.terms.input(1)];
         // Events are the instructions that touch memory or order, thread after thread.

@@ -148,7 +148,7 @@ fn agree(test: &Test, distinct: bool) -> Result<(), TestCaseError> {
             alike: SameState::Stores,
             ..ProofOptions::default()
         };
-        match robust(&translate(test).program, &options).verdict {
+        match robust(&translate(test).expect("no transactions").program, &options).verdict {
             ProofVerdict::Proved | ProofVerdict::Nothing => {
                 prop_assert!(!violated, "proved, but:\n{}{}", to_lit(test), pairs());
             }
@@ -263,6 +263,9 @@ fn stores_are_told_apart_where_values_are_not() {
     agree(&test, false).expect("agrees");
     assert_eq!(found(text).robustness.len(), 1);
     // By values every state was shown.
-    let by_values = robust(&translate(&test).program, &ProofOptions::default());
+    let by_values = robust(
+        &translate(&test).expect("no transactions").program,
+        &ProofOptions::default(),
+    );
     assert_eq!(by_values.verdict, ProofVerdict::Proved);
 }

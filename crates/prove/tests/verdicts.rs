@@ -52,17 +52,23 @@ fn all_options() -> Vec<ProofOptions> {
 /// A possible outcome is refuted, with a witness that ends in it; an impossible one is proved.
 #[test]
 fn what_can_happen_is_refuted_and_what_cannot_is_proved() {
-    for (path, mut test) in corpus::read_corpus("") {
+    for (path, mut test) in corpus::read_corpus_without_transactions() {
         let outcomes = defined(&test, test.platform);
         let possible = outcomes.iter().next().expect("some outcome").clone();
         let mut impossible = possible.clone();
         impossible[0] = 77;
         for options in all_options() {
             test.expect = vec![never(&impossible)];
-            let answered = invariant(&translate(&test).program, &options);
+            let answered = invariant(
+                &translate(&test).expect("no transactions").program,
+                &options,
+            );
             assert_eq!(answered.verdict, ProofVerdict::Proved, "{}", path.display());
             test.expect.push(never(&possible));
-            let answered = invariant(&translate(&test).program, &options);
+            let answered = invariant(
+                &translate(&test).expect("no transactions").program,
+                &options,
+            );
             let ProofVerdict::Refuted(witness) = answered.verdict else {
                 panic!("{}: {possible:?} is possible", path.display());
             };
@@ -83,8 +89,13 @@ fn what_can_happen_is_refuted_and_what_cannot_is_proved() {
 #[test]
 fn bundled_tests_are_proved() {
     let mut proved = 0;
-    for (path, test) in corpus::read_corpus("") {
-        match invariant(&translate(&test).program, &ProofOptions::default()).verdict {
+    for (path, test) in corpus::read_corpus_without_transactions() {
+        match invariant(
+            &translate(&test).expect("no transactions").program,
+            &ProofOptions::default(),
+        )
+        .verdict
+        {
             ProofVerdict::Proved => proved += 1,
             ProofVerdict::Nothing => {
                 let forbids = |e: &Expectation| e.quantifier != Quantifier::Exists;
@@ -123,7 +134,7 @@ proptest! {
         let test = random::build(&shape);
         let instants = defined(&test, Platform::Eadr);
         let expected = defined(&test, Platform::Adr).is_subset(&instants);
-        let program = translate(&test).program;
+        let program = translate(&test).expect("no transactions").program;
         for options in all_options() {
             match robust(&program, &options).verdict {
                 ProofVerdict::Proved => prop_assert!(expected, "{:?}\n{}", options, to_lit(&test)),

@@ -8,6 +8,7 @@
 //! failure can leave it has an empty interval. That is the definition of `prove` as well (Han and He).
 
 use super::{Violation, Violations};
+use crate::beginning::StoreName;
 use crate::finding::{Evidence, Finding, Fix, Kind};
 use crate::fixes::fixes;
 use crate::path::{Candidate, JudgedRead, RecoveryPath};
@@ -26,14 +27,26 @@ impl ReadDigest {
             .and(read.word.0.into())
             .and(read.mask.into())
             .and(candidate.value.into());
+        let mut left = read.mask;
         for source in &candidate.sources {
-            let (thread, site, number) = path.execution(source.execution).name(source.store.event);
-            seen = seen
-                .and(source.mask.into())
-                .and((source.execution as u128) << 16 | u128::from(thread))
-                .and(u128::from(site) << 32 | u128::from(number));
+            let name = path.execution(source.execution).name(source.store.event);
+            seen = seen.and_store(source.mask, source.execution, name);
+            left &= !source.mask;
+        }
+        let first = path.crashed().first();
+        let before = first.and_then(|crashed| crashed.execution.before());
+        for &(mask, name) in before.map_or(&[][..], |before| before.names(read.word)) {
+            if mask & left != 0 {
+                seen = seen.and_store(mask & left, 0, name);
+            }
         }
         seen
+    }
+
+    fn and_store(self, mask: u8, execution: usize, (thread, site, number): StoreName) -> Self {
+        self.and(mask.into())
+            .and((execution as u128) << 16 | u128::from(thread))
+            .and(u128::from(site) << 32 | u128::from(number))
     }
 
     fn and(self, other: u128) -> ReadDigest {

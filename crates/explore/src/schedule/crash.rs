@@ -223,6 +223,24 @@ impl Crashes {
         }
     }
 
+    /// Is what was stored in the first transitions written back by the end of them?
+    pub(super) fn keeps(&self, steps: &[Step], first: usize) -> bool {
+        let mut clock = vec![0; self.completes.len()];
+        for step in &steps[..first] {
+            let known = &mut clock[usize::from(step.process)];
+            *known = step.tick.max(*known);
+        }
+        (0..self.lines.len()).all(|line| {
+            let stores = &self.lines[line].stores;
+            let count = stores.partition_point(|&store| (store as usize) < first) as u32;
+            let covers = |&number: &u32| {
+                let flush = &self.flushes[number as usize];
+                flush.sees >= count && clock[usize::from(flush.by.0)] >= flush.by.1
+            };
+            count == 0 || self.of_line[line].iter().any(covers)
+        })
+    }
+
     /// How many lines were stored to.
     pub fn lines(&self) -> usize {
         self.lines.len()

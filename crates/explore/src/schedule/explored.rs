@@ -16,6 +16,11 @@ pub trait Explored {
 
     /// Which plain accesses are scheduling points: a schedule means something only with them.
     fn points(&self) -> &Points;
+
+    /// So many transitions are those of its first execution; `None` if this is that, or nobody knows.
+    fn shared(&self) -> Option<usize> {
+        None
+    }
 }
 
 impl std::fmt::Debug for dyn Explored + '_ {
@@ -41,5 +46,9 @@ impl Explored for Search {
 
     fn points(&self) -> &Points {
         &self.points
+    }
+
+    fn shared(&self) -> Option<usize> {
+        self.shared
     }
 }

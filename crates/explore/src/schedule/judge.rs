@@ -4,9 +4,10 @@
 //! values, too, and on what happens before what among them, so each schedule is judged by itself, along the tree that is there:
 //! nothing is run. Schedules that differ in nothing a checker could see are judged once.
 
+use super::begun::Begun;
 use super::crash::mix;
 use super::explored::Explored;
-use super::judged::{Names, execution};
+use super::judged::{Names, execution_with_points};
 use super::power::{Power, Traced};
 use super::step::Process;
 use super::threads::Points;
@@ -14,7 +15,9 @@ use crate::judge::JudgedTrees;
 use crate::tree::RecoveryTree;
 use landfall_check::path::{Candidate, JudgedRead, RecoveryPath, Span};
 use landfall_check::walk::Limits;
-use landfall_check::{Checker, Execution, Recoveries, RecoveryStep, Walked, walk};
+use landfall_check::{
+    Checker, DurableBeginning, Execution, Finding, Recoveries, RecoveryStep, Walked, walk,
+};
 use landfall_model::event::{Action, EventId, Mark};
 use landfall_model::line::Line;
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -23,10 +26,22 @@ use std::fmt;
 use std::rc::Rc;
 
 /// A schedule that some finding rests on.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, Debug)]
 pub struct Kept {
     pub schedule: Vec<Process>,
     pub points: Points,
+    /// What it did before what was judged.
+    before: Option<Rc<DurableBeginning>>,
+}
+
+impl Kept {
+    /// A finding that rests on it, as one of the whole schedule.
+    pub fn whole(&self, finding: &Finding) -> Finding {
+        match &self.before {
+            Some(before) => before.whole(finding),
+            None => finding.clone(),
+        }
+    }
 }
 
 pub struct Judge {
@@ -34,6 +49,9 @@ pub struct Judge {
     begin: Box<dyn Fn() -> Vec<Box<dyn Checker>>>,
     limits: Limits,
     points: Option<Points>,
+    /// What all schedules begin with need not be judged with each.
+    begun: Begun,
+    whole: bool,
     seen: FxHashSet<u128>,
     /// By the number of the execution.
     kept: FxHashMap<u32, Kept>,
@@ -74,11 +92,52 @@ impl Judge {
             begin,
             limits,
             points: None,
+            begun: Begun::default(),
+            whole: false,
             seen: FxHashSet::default(),
             kept: FxHashMap::default(),
             walked: Walked::default(),
             judged: 0,
         }
+    }
+
+    /// Judges every schedule from its first event on: for comparison.
+    pub fn whole(self) -> Judge {
+        Judge {
+            whole: true,
+            ..self
+        }
+    }
+
+    /// The last execution as it is to be judged; `None` if it is like one before.
+    fn prepare(
+        &mut self,
+        power: &Power,
+        traced: &Traced,
+        explored: &dyn Explored,
+        names: &mut impl Names,
+    ) -> Option<Execution> {
+        let (trace, order) = (explored.trace(), explored.order());
+        let number = self.judged;
+        if let Some(rest) = self.begun.rest(explored, number, names) {
+            let is_new = self.seen.insert(signature(&rest, traced.signature));
+            return is_new.then_some(rest);
+        }
+        let (whole, points) = execution_with_points(trace, order, power.platform(), number, names);
+        if !self.seen.insert(signature(&whole, traced.signature)) {
+            return None;
+        }
+        if matches!(self.begun, Begun::Unknown) {
+            self.begun = match self.limits.failures == 1 && !self.whole {
+                true => Begun::of(&whole, &points, power, traced, explored),
+                false => Begun::Nothing,
+            };
+            // Others are compared with what follows.
+            if let Some(rest) = self.begun.rest(explored, number, names) {
+                self.seen.insert(signature(&rest, traced.signature));
+            }
+        }
+        Some(whole)
     }
 
     /// Judges the last execution, at which `power` has looked. Returns it, unless it is like one before.
@@ -92,14 +151,9 @@ impl Judge {
         if self.points.as_ref() != Some(explored.points()) {
             self.begin_again(explored.points());
         }
-        let (trace, order) = (explored.trace(), explored.order());
-        let number = self.judged;
-        let first = execution(trace, order, power.platform(), number, names);
-        if !self.seen.insert(signature(&first, traced.signature)) {
-            return None;
-        }
+        let (trace, number) = (explored.trace(), self.judged);
+        let first = Rc::new(self.prepare(power, traced, explored, names)?);
         self.judged += 1;
-        let first = Rc::new(first);
         let candidates = self.limits.candidates;
         let limits = Limits {
             candidates: candidates.saturating_sub(self.walked.candidates),
@@ -116,6 +170,7 @@ impl Judge {
         let recoveries = Possible {
             judged: JudgedTrees { trees: &trees },
             traced,
+            before: first.before().cloned(),
         };
         let cuts = (0, first.end());
         self.walked += walk(
@@ -130,6 +185,7 @@ impl Judge {
             let kept = Kept {
                 schedule: trace.steps.iter().map(|step| step.process).collect(),
                 points: explored.points().clone(),
+                before: first.before().cloned(),
             };
             self.kept.insert(number, kept);
         }
@@ -141,6 +197,7 @@ impl Judge {
     fn begin_again(&mut self, points: &Points) {
         self.points = Some(points.clone());
         self.checkers = (self.begin)();
+        self.begun = Begun::default();
         self.seen.clear();
         self.kept.clear();
         self.walked = Walked::default();
@@ -210,6 +267,7 @@ fn signature(execution: &Execution, traced: u128) -> u128 {
 struct Possible<'a> {
     judged: JudgedTrees<'a>,
     traced: &'a Traced,
+    before: Option<Rc<DurableBeginning>>,
 }
 
 impl Recoveries for Possible<'_> {
@@ -241,13 +299,17 @@ impl Recoveries for Possible<'_> {
         };
         let here = self.traced.number(read.word.line());
         let admits = |number: usize, version: u32| {
+            let line = self.traced.line(number);
             let (first, last) = match Some(number) == here {
                 true => wanted,
-                false => match path.versions_read(self.traced.line(number)) {
+                false => match path.versions_read(line) {
                     Some(span) => span,
                     None => return true,
                 },
             };
+            let older = self.before.as_ref();
+            let older = older.map_or(0, |before| before.versions(line));
+            let (first, last) = (first + older, last.saturating_add(older));
             first <= version && version <= last
         };
         self.traced.crashes.choose(&admits).is_some()

@@ -9,11 +9,13 @@ use super::step::{Access, Act, NOWHERE, Order, Process, Step};
 use super::sync::Op;
 use super::trace::Trace;
 use landfall_check::execution::Execution;
+use landfall_check::{DurableBeginning, Reached};
 use landfall_model::event::{Action, Atomicity, Event, EventId, Fence, How};
 use landfall_model::line::Line;
 use landfall_model::order::Platform;
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
+use std::rc::Rc;
 
 /// How the trace's numbers are called elsewhere.
 pub trait Names {
@@ -31,22 +33,38 @@ pub fn execution(
     number: u32,
     names: &mut impl Names,
 ) -> Execution {
-    let (threads, places) = deeds(trace, order);
-    let mut telling = TraceTelling {
-        trace,
-        order,
-        names,
-        threads,
-        places,
-        events: Vec::new(),
-        record: NOWHERE,
-        committed: Vec::new(),
-        memory: FxHashMap::default(),
-        stores: vec![None; trace.steps.len()],
-        sources: vec![None; trace.steps.len()],
-    };
-    telling.tell();
+    let telling = TraceTelling::of(trace, order, names, Reached::default());
     Execution::of_schedule(telling.events, &telling.committed, platform, number)
+}
+
+/// The same; and where all that the first thread had done alone was told, and nothing else, right behind a fence.
+pub(super) fn execution_with_points(
+    trace: &Trace,
+    order: Order,
+    platform: Platform,
+    number: u32,
+    names: &mut impl Names,
+) -> (Execution, Vec<Reached>) {
+    let telling = TraceTelling::of(trace, order, names, Reached::default());
+    let (events, committed) = (telling.events, telling.committed);
+    let execution = Execution::of_schedule(events, &committed, platform, number);
+    (execution, telling.points)
+}
+
+/// What follows such a beginning, where the trace begins so.
+pub(super) fn execution_after(
+    before: &Rc<DurableBeginning>,
+    trace: &Trace,
+    order: Order,
+    number: u32,
+    names: &mut impl Names,
+) -> Execution {
+    let telling = TraceTelling::of(trace, order, names, before.reached);
+    let mut active = telling.threads.iter();
+    let threads = active.rposition(|thread| !thread.deeds.is_empty());
+    let threads = threads.map_or(1, |last| last + 1);
+    let (events, committed) = (telling.events, &telling.committed);
+    Execution::of_schedule_after(before.clone(), events, committed, number, threads)
 }
 
 /// Something a thread did, in program order. Numbers are indices of the trace.
@@ -79,10 +97,10 @@ struct ThreadDeeds {
     buffer: Vec<(u32, u64, u32)>,
 }
 
-/// Everything each thread did, and for each step of the trace where among that it is.
-fn deeds(trace: &Trace, order: Order) -> (Vec<ThreadDeeds>, Vec<usize>) {
+/// Everything each thread did since then, and for each of those steps of the trace where among that it is.
+fn deeds(trace: &Trace, order: Order, from: Reached) -> (Vec<ThreadDeeds>, Vec<usize>) {
     let mut threads: Vec<ThreadDeeds> = vec![ThreadDeeds::default(); order.threads];
-    for (at, step) in trace.steps.iter().enumerate() {
+    for (at, step) in trace.steps.iter().enumerate().skip(from.steps) {
         // What goes into a store buffer says where its thread stood.
         let tick = match order.is_companion(step.process) {
             true => step.need.1,
@@ -94,7 +112,7 @@ fn deeds(trace: &Trace, order: Order) -> (Vec<ThreadDeeds>, Vec<usize>) {
             .deeds
             .push((place, deed));
     }
-    for (at, back) in trace.write_backs.iter().enumerate() {
+    for (at, back) in trace.write_backs.iter().enumerate().skip(from.write_backs) {
         let tick = back.issued;
         let place = ProgramPoint { tick, kind: 1 };
         let deed = TraceItem::WriteBack(at as u32);
@@ -108,12 +126,12 @@ fn deeds(trace: &Trace, order: Order) -> (Vec<ThreadDeeds>, Vec<usize>) {
         let deed = TraceItem::Creates(at as u32);
         threads[usize::from(birth.parent)].deeds.push((place, deed));
     }
-    let mut places = vec![0; trace.steps.len()];
+    let mut places = vec![0; trace.steps.len() - from.steps];
     for thread in &mut threads {
         thread.deeds.sort_by_key(|(place, _)| *place);
         for (place, (_, deed)) in thread.deeds.iter().enumerate() {
             if let TraceItem::Step(at) = *deed {
-                places[at as usize] = place;
+                places[at as usize - from.steps] = place;
             }
         }
     }
@@ -143,16 +161,64 @@ struct TraceTelling<'a, N: Names> {
     /// By step: the event that a store is, and the last event that its thread knew of when it made it.
     stores: Vec<Option<EventId>>,
     sources: Vec<Option<EventId>>,
+    /// Steps that are not told, and what came with them.
+    from: Reached,
+    /// Steps of the first thread before it created another one.
+    alone: usize,
+    points: Vec<Reached>,
 }
 
-impl<N: Names> TraceTelling<'_, N> {
+impl<'a, N: Names> TraceTelling<'a, N> {
+    /// What happened since then.
+    fn of(trace: &'a Trace, order: Order, names: &'a mut N, from: Reached) -> TraceTelling<'a, N> {
+        let (threads, places) = deeds(trace, order, from);
+        let count = trace.steps.len() - from.steps;
+        let first = trace.births.first().filter(|birth| birth.parent == 0);
+        let mut telling = TraceTelling {
+            trace,
+            order,
+            names,
+            threads,
+            places,
+            events: Vec::new(),
+            record: NOWHERE,
+            committed: Vec::new(),
+            memory: FxHashMap::default(),
+            stores: vec![None; count],
+            sources: vec![None; count],
+            from,
+            alone: first.map_or(0, |birth| birth.after as usize),
+            points: Vec::new(),
+        };
+        telling.tell();
+        telling
+    }
+
     fn tell(&mut self) {
-        for at in 0..self.trace.steps.len() {
+        let mut write_backs = 0;
+        let mut told = 0;
+        for at in self.from.steps..self.trace.steps.len() {
             let step = self.trace.steps[at];
             let thread = self.order.thread(step.process);
-            self.tell_up_to(thread, self.places[at], at);
+            self.tell_up_to(thread, self.places[at - self.from.steps], at);
             if step.access == Access::Write {
                 self.write(thread, at, &step);
+            }
+            if at < self.alone {
+                let first = &self.threads[0];
+                for (_, deed) in &first.deeds[told..first.events.len()] {
+                    write_backs += usize::from(matches!(deed, TraceItem::WriteBack(_)));
+                }
+                told = first.events.len();
+                let is_fence = |event: &Event| matches!(event.action, Action::Fence(_));
+                let fenced = self.events.last().is_some_and(is_fence);
+                if fenced && told == at + 1 + write_backs && first.buffer.is_empty() {
+                    self.points.push(Reached {
+                        steps: at + 1,
+                        events: self.events.len(),
+                        write_backs,
+                    });
+                }
             }
         }
         for thread in 0..self.threads.len() {
@@ -201,7 +267,7 @@ impl<N: Names> TraceTelling<'_, N> {
                 if step.access == Access::Write {
                     self.store(thread, at);
                 }
-                self.sources[at] = self.threads[thread].last;
+                self.sources[at - self.from.steps] = self.threads[thread].last;
                 self.push(thread, step.site, Action::Fence(Fence::Full));
             }
             Act::Store | Act::Commit => {
@@ -209,7 +275,7 @@ impl<N: Names> TraceTelling<'_, N> {
                 if !step.persistent {
                     self.publish(thread, step.site);
                 }
-                self.sources[at] = self.threads[thread].last;
+                self.sources[at - self.from.steps] = self.threads[thread].last;
                 if at > now {
                     let waits = (step.object, step.mask, at as u32);
                     self.threads[thread].buffer.push(waits);
@@ -220,7 +286,7 @@ impl<N: Names> TraceTelling<'_, N> {
                 if step.access == Access::Write {
                     self.publish(thread, step.site);
                 }
-                self.sources[at] = self.threads[thread].last;
+                self.sources[at - self.from.steps] = self.threads[thread].last;
             }
             Act::Flush => {
                 let line = self.names.line(step.object);
@@ -258,13 +324,13 @@ impl<N: Names> TraceTelling<'_, N> {
         };
         let store = Action::Store { piece, how, atomic };
         self.push(thread, step.site, store);
-        self.stores[at] = self.threads[thread].last;
+        self.stores[at - self.from.steps] = self.threads[thread].last;
     }
 
     /// A store reaches memory.
     fn write(&mut self, thread: usize, at: usize, step: &Step) {
-        let source = self.sources[at];
-        self.committed.extend(self.stores[at]);
+        let source = self.sources[at - self.from.steps];
+        self.committed.extend(self.stores[at - self.from.steps]);
         let waiting = &mut self.threads[thread].buffer;
         waiting.retain(|&(.., commit)| commit != at as u32);
         let written = self.memory.entry(step.object).or_default();

@@ -6,6 +6,7 @@
 //! [`power`] which recoveries that leads to.
 //! [`sync`] is what locks, conditions and the like do. [`data_races`] and [`locks`] judge single executions.
 
+mod begun;
 pub mod bounded;
 mod chain;
 pub mod crash;

@@ -132,6 +132,8 @@ pub struct Search {
     /// The transition that was moved last is a critical section that does not always access the same.
     varies: bool,
     foresight: Foresight,
+    /// Transitions of the first execution with which all others begin.
+    pub(super) shared: Option<usize>,
     pub counts: Counts,
     pub estimate: Estimate,
 }
@@ -202,6 +204,7 @@ impl Search {
             racy: false,
             varies: false,
             foresight: Foresight::default(),
+            shared: None,
             counts: Counts::default(),
             estimate: Estimate::default(),
         })
@@ -245,7 +248,10 @@ impl Search {
         let keep = if self.estimate.started() {
             self.find_out(threads)?;
             match self.backtrack() {
-                Some(keep) => keep,
+                Some(keep) => {
+                    self.shared = Some(self.shared.map_or(keep, |shared| shared.min(keep)));
+                    keep
+                }
                 None => {
                     self.counts.complete = self.counts.cut == 0;
                     return Ok(false);

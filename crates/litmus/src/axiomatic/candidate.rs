@@ -4,8 +4,10 @@
 //! If all threads wait, the choice was circular (a value out of thin air) and is dropped. Each choice is made once.
 
 use super::order::{EventOrder, OrderCycle, Set, members, one};
+use super::transaction::{Attempt, Place};
 use crate::Model;
-use crate::program::{Instr, LineId, LitmusProgram, Operand, RmwOp, Value, Var};
+use crate::program::{Instr, LineId, LitmusProgram, Operand, Reg, RmwOp, Value, Var};
+use crate::transaction::TxInstr;
 use landfall_model::order::OpKind;
 
 /// An instruction that was executed.
@@ -18,6 +20,10 @@ pub(super) struct GraphEvent {
     pub(super) line: Option<LineId>,
     pub(super) read: Option<(ReadSource, Value)>,
     pub(super) written: Option<Value>,
+    /// Accesses memory: does it write?
+    pub(super) touch: Option<bool>,
+    /// What an access of a transaction that aborts would have written.
+    undone: Option<Value>,
     /// Reads that its operands come from.
     data: Set,
 }
@@ -34,6 +40,8 @@ pub(super) struct CandidateGraph {
     /// By index: a thread's instructions have consecutive indices, whether executed or not.
     pub(super) events: Vec<Option<GraphEvent>>,
     pub(super) order: EventOrder,
+    /// Index of the first event of each thread.
+    base: Vec<usize>,
     threads: Vec<ThreadCursor>,
 }
 
@@ -45,6 +53,8 @@ struct ThreadCursor {
     regs: Vec<KnownReads>,
     /// Reads that decided an `if` on the way here.
     control: Set,
+    /// What the registers held before the transaction.
+    saved: Vec<KnownReads>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -57,14 +67,16 @@ enum ThreadProgress {
 
 /// A register's value and the reads it comes from.
 #[derive(Clone, Copy, Debug)]
-struct KnownReads {
-    value: Value,
-    from: Set,
+pub(super) struct KnownReads {
+    pub(super) value: Value,
+    pub(super) from: Set,
 }
 
 pub(super) struct CandidateGraphs<'a, V> {
     pub(super) program: &'a LitmusProgram,
     pub(super) model: &'a Model,
+    /// How its transactions end.
+    pub(super) attempts: &'a [Attempt],
     /// Index of the first event of each thread.
     base: Vec<usize>,
     /// Called at each branch with `None`, and with each complete candidate; false stops the enumeration.
@@ -76,6 +88,7 @@ impl<'a, V: FnMut(Option<&CandidateGraph>) -> bool> CandidateGraphs<'a, V> {
     pub(super) fn new(
         program: &'a LitmusProgram,
         model: &'a Model,
+        attempts: &'a [Attempt],
         visit: V,
     ) -> CandidateGraphs<'a, V> {
         let mut base = Vec::new();
@@ -88,6 +101,7 @@ impl<'a, V: FnMut(Option<&CandidateGraph>) -> bool> CandidateGraphs<'a, V> {
         CandidateGraphs {
             program,
             model,
+            attempts,
             base,
             visit,
             stopped: false,
@@ -96,9 +110,19 @@ impl<'a, V: FnMut(Option<&CandidateGraph>) -> bool> CandidateGraphs<'a, V> {
 
     pub(super) fn enumerate(&mut self) {
         let events = self.base[self.program.threads.len()];
+        let mut order = EventOrder::new(events);
+        for attempt in self.attempts {
+            let id = |instr: usize| self.base[attempt.thread] + instr;
+            let (first, end) = (id(attempt.region.begin + 1), id(attempt.region.end));
+            match attempt.commits() {
+                true => order.together(first..end, end),
+                false => order.together(first..end, first),
+            }
+        }
         self.extend(CandidateGraph {
             events: vec![None; events],
-            order: EventOrder::new(events),
+            order,
+            base: self.base.clone(),
             threads: self
                 .program
                 .threads
@@ -115,6 +139,7 @@ impl<'a, V: FnMut(Option<&CandidateGraph>) -> bool> CandidateGraphs<'a, V> {
                         })
                         .collect(),
                     control: 0,
+                    saved: Vec::new(),
                 })
                 .collect(),
         });
@@ -145,6 +170,14 @@ impl<'a, V: FnMut(Option<&CandidateGraph>) -> bool> CandidateGraphs<'a, V> {
                 }
                 continue;
             };
+            if let Some(attempt) = self.attempt(thread, at)
+                && !(attempt.region.holds(at) && self.is_looked_up(&candidate, attempt, at))
+            {
+                if self.in_transaction(&mut candidate, attempt, at).is_err() {
+                    return;
+                }
+                continue;
+            }
             if instr.reads() {
                 for source in self.sources(thread, at) {
                     if self.stopped || !(self.visit)(None) {
@@ -170,7 +203,8 @@ impl<'a, V: FnMut(Option<&CandidateGraph>) -> bool> CandidateGraphs<'a, V> {
         let mut sources = vec![ReadSource::Initial];
         for (t, other) in self.program.threads.iter().enumerate() {
             for (i, instr) in other.body.iter().enumerate() {
-                if instr.may_write() && instr.var() == var && (t != thread || i < at) {
+                let undone = self.attempt(t, i).is_some_and(|attempt| !attempt.commits());
+                if instr.may_write() && instr.var() == var && (t != thread || i < at) && !undone {
                     sources.push(ReadSource::Write(self.base[t] + i));
                 }
             }
@@ -213,7 +247,7 @@ impl<'a, V: FnMut(Option<&CandidateGraph>) -> bool> CandidateGraphs<'a, V> {
     }
 
     /// The read's value is known: compute what a locked instruction writes, set the register, order it.
-    fn complete_read(
+    pub(super) fn complete_read(
         &self,
         candidate: &mut CandidateGraph,
         thread: usize,
@@ -239,8 +273,15 @@ impl<'a, V: FnMut(Option<&CandidateGraph>) -> bool> CandidateGraphs<'a, V> {
             _ => (None, None),
         };
         let mut source = ReadSource::Initial;
+        let undone = self.is_undone(thread, at);
+        let (written, undone) = match undone {
+            true => (None, written),
+            false => (written, None),
+        };
         if let Some(event) = &mut candidate.events[id] {
             event.written = written;
+            event.undone = undone;
+            event.touch = Some(written.or(undone).is_some());
             if let Some(read) = &mut event.read {
                 read.1 = value;
                 source = read.0;
@@ -277,7 +318,7 @@ impl<'a, V: FnMut(Option<&CandidateGraph>) -> bool> CandidateGraphs<'a, V> {
     }
 
     /// An instruction that reads no memory.
-    fn step(
+    pub(super) fn step(
         &self,
         candidate: &mut CandidateGraph,
         thread: usize,
@@ -290,6 +331,9 @@ impl<'a, V: FnMut(Option<&CandidateGraph>) -> bool> CandidateGraphs<'a, V> {
             Instr::Store { value, .. } | Instr::NtStore { value, .. } => {
                 let value = cursor.get(value).value;
                 self.create(candidate, thread, at, None, Some(value))?;
+                if self.is_undone(thread, at) {
+                    return Ok(()); // Nobody reads it.
+                }
                 return self.wake(candidate, self.base[thread] + at);
             }
             Instr::Move { reg, value } => {
@@ -309,13 +353,18 @@ impl<'a, V: FnMut(Option<&CandidateGraph>) -> bool> CandidateGraphs<'a, V> {
                     return self.end(candidate, thread);
                 }
             }
+            Instr::Tx(TxInstr::Test { reg }) => {
+                cursor.regs[reg.0 as usize] = KnownReads::constant(0);
+            }
+            // Transactions are run elsewhere; outside of one `xabort` does nothing.
+            Instr::Tx(_) => {}
             _ => self.create(candidate, thread, at, None, None)?,
         }
         Ok(())
     }
 
     /// Adds the event and its preserved program order.
-    fn create(
+    pub(super) fn create(
         &self,
         candidate: &mut CandidateGraph,
         thread: usize,
@@ -324,7 +373,8 @@ impl<'a, V: FnMut(Option<&CandidateGraph>) -> bool> CandidateGraphs<'a, V> {
         written: Option<Value>,
     ) -> Result<(), OrderCycle> {
         let instr = &self.program.threads[thread].body[at];
-        let Some(kind) = instr.op_kind() else {
+        let undone = self.is_undone(thread, at);
+        let Some(kind) = self.kind(thread, at) else {
             return Ok(());
         };
         let cursor = &candidate.threads[thread];
@@ -345,7 +395,7 @@ impl<'a, V: FnMut(Option<&CandidateGraph>) -> bool> CandidateGraphs<'a, V> {
             let same_line = line.is_some() && e.line == line;
             // One variable is coherent under any table: only a read may pass an earlier plain access of it.
             let same_var = var.is_some() && e.var == var;
-            let coherent = (instr.may_write() && (e.read.is_some() || may_write(e)))
+            let coherent = (instr.may_write() && !undone && (e.read.is_some() || may_write(e)))
                 || (instr.reads() && e.kind == OpKind::Rmw);
             if self.model.table.ordered(e.kind, kind, same_line) || (same_var && coherent) {
                 candidate.order.add(earlier, id)?;
@@ -358,7 +408,9 @@ impl<'a, V: FnMut(Option<&CandidateGraph>) -> bool> CandidateGraphs<'a, V> {
             var,
             line,
             read,
-            written,
+            written: written.filter(|_| !undone),
+            undone: written.filter(|_| undone),
+            touch: (instr.may_write() || instr.reads()).then_some(written.is_some()),
             data,
         });
         Ok(())
@@ -400,6 +452,40 @@ impl<'a, V: FnMut(Option<&CandidateGraph>) -> bool> CandidateGraphs<'a, V> {
 }
 
 impl CandidateGraph {
+    pub(super) fn id(&self, (thread, instr): Place) -> usize {
+        self.base[thread] + instr
+    }
+
+    pub(super) fn event(&self, id: usize) -> Option<&GraphEvent> {
+        self.events[id].as_ref()
+    }
+
+    pub(super) fn advance(&mut self, thread: usize) {
+        self.threads[thread].next += 1;
+    }
+
+    pub(super) fn set(&mut self, thread: usize, reg: Reg, to: KnownReads) {
+        self.threads[thread].regs[reg.0 as usize] = to;
+    }
+
+    /// A transaction begins: what it does to registers may be taken back.
+    pub(super) fn save(&mut self, thread: usize) {
+        let cursor = &mut self.threads[thread];
+        cursor.saved = cursor.regs.clone();
+    }
+
+    /// It did not happen; its thread goes on elsewhere.
+    pub(super) fn restore(&mut self, thread: usize, next: usize) {
+        let cursor = &mut self.threads[thread];
+        cursor.regs = std::mem::take(&mut cursor.saved);
+        cursor.next = next;
+    }
+
+    pub(super) fn present(&self) -> impl Iterator<Item = (usize, &GraphEvent)> {
+        let events = self.events.iter().enumerate();
+        events.filter_map(|(id, event)| Some((id, event.as_ref()?)))
+    }
+
     pub(super) fn register(&self, thread: usize, reg: usize) -> Value {
         self.threads[thread].regs[reg].value
     }
@@ -411,6 +497,24 @@ impl ThreadCursor {
             Operand::Const(value) => KnownReads { value, from: 0 },
             Operand::Reg(reg) => self.regs[reg.0 as usize],
         }
+    }
+}
+
+impl KnownReads {
+    pub(super) fn constant(value: Value) -> KnownReads {
+        KnownReads { value, from: 0 }
+    }
+}
+
+impl GraphEvent {
+    /// What its own transaction finds there.
+    pub(super) fn put(&self) -> Option<Value> {
+        self.written.or(self.undone)
+    }
+
+    /// Did it wait in a store buffer?
+    pub(super) fn is_buffered(&self) -> bool {
+        matches!(self.kind, OpKind::Write | OpKind::NtWrite)
     }
 }
 

@@ -5,6 +5,7 @@
 
 use super::candidate::{CandidateGraph, GraphEvent, ReadSource};
 use super::order::{EventOrder, OrderCycle};
+use super::transaction::{Attempt, Clause, moments};
 
 /// Two writes whose order `co` must decide.
 #[derive(Clone, Copy, Debug)]
@@ -29,6 +30,7 @@ pub(super) enum Matters {
 /// decision.
 pub(super) fn coherence_orders(
     candidate: &CandidateGraph,
+    attempts: &[Attempt],
     matters: impl Fn(&GraphEvent) -> Matters,
     mut afford: impl FnMut() -> bool,
     mut visit: impl FnMut(&EventOrder) -> bool,
@@ -37,6 +39,9 @@ pub(super) fn coherence_orders(
     if read_from_initial(candidate, &mut order).is_err() {
         return;
     }
+    let Ok(clauses) = moments(candidate, attempts, &mut order) else {
+        return;
+    };
     let writes: Vec<(usize, &GraphEvent)> = candidate
         .events
         .iter()
@@ -58,21 +63,49 @@ pub(super) fn coherence_orders(
             }
         }
     }
-    decide(candidate, &pairs, order, &mut afford, &mut visit);
+    decide(
+        candidate,
+        &pairs,
+        order,
+        &mut afford,
+        &mut |order, afford| settle(&clauses, order, afford, &mut visit),
+    );
 }
 
-fn decide(
+/// Visits each way to keep the transactions undisturbed.
+fn settle(
+    clauses: &[Clause],
+    order: &EventOrder,
+    afford: &mut impl FnMut() -> bool,
+    visit: &mut impl FnMut(&EventOrder) -> bool,
+) -> bool {
+    let Some((Clause(ways), rest)) = clauses.split_first() else {
+        return visit(order);
+    };
+    if ways.iter().any(|&(a, b)| order.before(a, b)) {
+        return settle(rest, order, afford, visit);
+    }
+    for &(a, b) in ways {
+        let mut branch = order.clone();
+        if branch.add(a, b).is_ok() && !(afford() && settle(rest, &branch, afford, visit)) {
+            return false;
+        }
+    }
+    true
+}
+
+fn decide<A: FnMut() -> bool>(
     candidate: &CandidateGraph,
     pairs: &[Pair],
     mut order: EventOrder,
-    afford: &mut impl FnMut() -> bool,
-    visit: &mut impl FnMut(&EventOrder) -> bool,
+    afford: &mut A,
+    visit: &mut impl FnMut(&EventOrder, &mut A) -> bool,
 ) -> bool {
     if !afford() {
         return false;
     }
     let Some((&pair, rest)) = pairs.split_first() else {
-        return visit(&order);
+        return visit(&order, afford);
     };
     let Pair { a, b, .. } = pair;
     if order.before(b, a) {

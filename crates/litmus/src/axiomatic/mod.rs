@@ -18,7 +18,9 @@
 
 mod candidate;
 mod coherence;
+mod inside;
 mod order;
+mod transaction;
 
 use crate::Model;
 use crate::program::{LineId, LitmusOutcome, LitmusProgram, Location, Observe, Value};
@@ -28,6 +30,7 @@ use landfall_model::order::{OpKind, Platform};
 use order::{EventOrder, MAX_EVENTS, Set, one};
 use std::cell::Cell;
 use std::collections::BTreeSet;
+use transaction::{Attempt, endings};
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum GraphLimit {
@@ -57,13 +60,19 @@ pub fn outcomes(
         outcomes: BTreeSet::new(),
         budget: &budget,
         read: read_vars(program),
+        attempts: Vec::new(),
     };
-    CandidateGraphs::new(program, model, |candidate| match (candidate, observe) {
-        (None, _) => judge.afford(),
-        (Some(candidate), Observe::Final(_)) => judge.at_the_end(candidate),
-        (Some(candidate), Observe::Recover(_)) => judge.after_a_crash(candidate),
-    })
-    .enumerate();
+    for attempts in endings(program) {
+        judge.attempts.clone_from(&attempts);
+        CandidateGraphs::new(program, model, &attempts, |candidate| {
+            match (candidate, observe) {
+                (None, _) => judge.afford(),
+                (Some(candidate), Observe::Final(_)) => judge.at_the_end(candidate),
+                (Some(candidate), Observe::Recover(_)) => judge.after_a_crash(candidate),
+            }
+        })
+        .enumerate();
+    }
     match budget.get() {
         0 => Err(GraphLimit::Graphs(max_graphs)),
         _ => Ok(judge.outcomes),
@@ -98,6 +107,8 @@ struct GraphJudge<'a> {
     /// Decisions that may still be taken.
     budget: &'a Cell<usize>,
     read: u32,
+    /// How the transactions of the candidate end.
+    attempts: Vec<Attempt>,
 }
 
 impl GraphJudge<'_> {
@@ -131,6 +142,7 @@ impl GraphJudge<'_> {
         let mut outcomes = Vec::new();
         coherence_orders(
             candidate,
+            &self.attempts,
             |event| self.matters(event),
             || self.afford(),
             |ob| {
@@ -161,6 +173,7 @@ impl GraphJudge<'_> {
         let mut found = std::mem::take(&mut self.outcomes);
         coherence_orders(
             candidate,
+            &self.attempts,
             |event| self.matters(event),
             || self.afford(),
             |ob| {
@@ -190,7 +203,14 @@ impl GraphJudge<'_> {
                 return false;
             }
             let outcome = self.recovered(candidate, lines, &survived);
-            if !found.contains(&outcome) && self.consistent_crash(candidate, ob, lines, &survived) {
+            // What a transaction wrote of a line survives as a whole.
+            let torn = lines.iter().zip(&survived).any(|(writes, &n)| {
+                n > 0 && n < writes.len() && ob.are_together(writes[n - 1], writes[n])
+            });
+            if !torn
+                && !found.contains(&outcome)
+                && self.consistent_crash(candidate, ob, lines, &survived)
+            {
                 found.insert(outcome);
             }
             let mut line = 0;

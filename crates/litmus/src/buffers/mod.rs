@@ -5,19 +5,22 @@
 //! it is for small programs, to tie logs, frontiers, cuts and crash states to the other two definitions.
 
 mod queues;
+mod transaction;
 
 use crate::Model;
 use crate::operational::StateLimit;
 use crate::program::{
     Instr, LitmusOutcome, LitmusProgram, Location, Observe, Operand, VARS_PER_LINE, Value, Var,
 };
+use crate::transaction::{STARTED, TxInstr};
 use landfall_model::crash::{CrashState, Crashed};
 use landfall_model::image::Image;
-use landfall_model::line::{Addr, LINE_BYTES, PIECE_BYTES, Piece, pieces};
+use landfall_model::line::{Addr, LINE_BYTES, Line, PIECE_BYTES, Piece, pieces};
 use landfall_model::log::Log;
 use queues::ThreadQueues;
 use rustc_hash::FxHashSet;
 use std::collections::BTreeSet;
+use transaction::OpenTransaction;
 
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 struct BufferState {
@@ -30,6 +33,7 @@ struct BufferedThread {
     next: usize,
     regs: Vec<Value>,
     buffers: ThreadQueues,
+    open: Option<OpenTransaction>,
 }
 
 /// The table is that of Px86: its rows are built into the queues. Only the platform of `model` is used.
@@ -53,6 +57,7 @@ pub fn outcomes(
                 next: 0,
                 regs: thread.regs.iter().map(|r| r.init).collect(),
                 buffers: ThreadQueues::new(t as u16),
+                open: None,
             })
             .collect(),
         log: Log::new(model.platform),
@@ -126,10 +131,16 @@ impl BufferSearch<'_> {
         for (t, thread) in state.threads.iter().enumerate() {
             for choice in thread.buffers.choices() {
                 let mut next = state.clone();
+                let stored = thread.buffers.line_of(choice);
                 next.threads[t].buffers.leave(choice, &mut next.log);
+                if let Some(line) = stored {
+                    self.doom_others(&mut next, t, line, true);
+                }
                 out.push(next);
             }
-            if let Some(instr) = self.program.threads[t].body.get(thread.next)
+            if thread.open.is_some() {
+                self.in_transaction(state, t, out);
+            } else if let Some(instr) = self.program.threads[t].body.get(thread.next)
                 && let Some(next) = self.execute(state, t, instr)
             {
                 out.push(next);
@@ -143,6 +154,8 @@ impl BufferSearch<'_> {
         let BufferState { threads, log } = &mut next;
         let thread = &mut threads[t];
         thread.next += 1;
+        // The access of memory by others' transactions, and whether it writes.
+        let mut met: Option<(Line, bool)> = None;
         let operand = |o: Operand, regs: &[Value]| match o {
             Operand::Const(value) => value,
             Operand::Reg(reg) => regs[reg.0 as usize],
@@ -151,6 +164,8 @@ impl BufferSearch<'_> {
             Instr::Load { reg, var } => {
                 let value = self.read(log, Some(&thread.buffers), var);
                 thread.regs[reg.0 as usize] = value;
+                let addr = self.layout.addr(var);
+                met = (!thread.buffers.holds(addr)).then_some((addr.line(), false));
             }
             Instr::Store { var, value } => {
                 let value = operand(value, &thread.regs);
@@ -179,6 +194,7 @@ impl BufferSearch<'_> {
                 if let Some(reg) = reg {
                     thread.regs[reg.0 as usize] = old;
                 }
+                met = Some((self.layout.addr(var).line(), true));
             }
             Instr::Cas {
                 reg,
@@ -188,11 +204,13 @@ impl BufferSearch<'_> {
             } => {
                 thread.buffers.fence(log);
                 let old = self.read(log, None, var);
+                met = Some((self.layout.addr(var).line(), false));
                 if old == operand(expected, &thread.regs) {
                     let new = operand(desired, &thread.regs);
                     thread
                         .buffers
                         .locked_store(self.layout.piece(var, new)?, log);
+                    met = Some((self.layout.addr(var).line(), true));
                 }
                 thread.regs[reg.0 as usize] = old;
             }
@@ -220,6 +238,18 @@ impl BufferSearch<'_> {
                     thread.next = self.program.threads[t].body.len();
                 }
             }
+            Instr::Tx(TxInstr::Begin { reg }) => {
+                thread.open = Some(OpenTransaction::new(thread.next - 1, reg, &thread.regs));
+                if let Some(reg) = reg {
+                    thread.regs[reg.0 as usize] = STARTED;
+                }
+            }
+            Instr::Tx(TxInstr::Test { reg }) => thread.regs[reg.0 as usize] = 0,
+            // Outside a transaction; an `xend` there is no test.
+            Instr::Tx(TxInstr::Abort { .. } | TxInstr::End) => {}
+        }
+        if let Some((line, writes)) = met {
+            self.doom_others(&mut next, t, line, writes);
         }
         Some(next)
     }

@@ -118,6 +118,40 @@ impl ThreadQueues {
             .chain(streams.map(|(i, _)| Leave::NonTemporal(i)))
     }
 
+    /// The line that a choice stores to.
+    pub(super) fn line_of(&self, which: Leave) -> Option<Line> {
+        match which {
+            Leave::NonTemporal(index) => Some(self.non_temporal[index].1.addr.line()),
+            Leave::Head => match self.queue.front() {
+                Some((_, QueuedInstr::Store(piece))) => Some(piece.addr.line()),
+                _ => None,
+            },
+        }
+    }
+
+    /// Does a store to this word wait here?
+    pub(super) fn holds(&self, addr: Addr) -> bool {
+        let queued = self
+            .queue
+            .iter()
+            .any(|(_, what)| matches!(what, QueuedInstr::Store(piece) if piece.addr == addr));
+        queued
+            || self
+                .non_temporal
+                .iter()
+                .any(|(_, piece)| piece.addr == addr)
+    }
+
+    /// What a transaction wrote appears; both sides of it are fences.
+    pub(super) fn commit(&mut self, pieces: &[Piece], log: &mut Log) {
+        self.fence(log);
+        log.committed_stores(self.thread, pieces);
+        for piece in pieces {
+            self.touched(piece.addr.line(), log.end());
+        }
+        self.last_fence = log.end();
+    }
+
     /// Lets one of the [`choices`](Self::choices) take effect.
     pub(super) fn leave(&mut self, which: Leave, log: &mut Log) {
         match which {

@@ -2,6 +2,7 @@
 //! comes from, and who could still touch a variable or a line.
 
 use crate::program::{Instr, LineId, LitmusProgram, Operand, Reg, RmwOp, Value, Var};
+use crate::transaction::{Region, STARTED, TxInstr, is_forbidden};
 use landfall_model::order::{OpKind, OrderTable};
 use smallvec::SmallVec;
 
@@ -13,23 +14,47 @@ pub(super) type Mask = u32;
 pub(super) type FlushGroups = u128;
 
 /// An operand as a function of what the thread's reads returned. Threads are straight lines, so it is static.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Expr {
     Const(Value),
     /// The value that a read returned, by its slot.
     Read(usize),
-    /// The result of register arithmetic, by its place in [`ThreadOps::arithmetic`].
+    /// By its place in [`ThreadOps::computed`].
     Computed(usize),
 }
 
-/// `reg = reg op operand`. Kept as a list, each using only earlier ones: a register may be doubled thirty times.
+/// A value computed from others. Kept as a list, each using only earlier ones: a register may be doubled thirty times.
 #[derive(Clone, Debug)]
-pub(super) struct Arithmetic {
-    op: RmwOp,
-    a: Expr,
-    b: Expr,
+pub(super) struct Computation {
+    rule: Rule,
     /// The slots its value comes from.
     slots: Vec<usize>,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Rule {
+    /// `reg = reg op operand`.
+    Arithmetic { op: RmwOp, a: Expr, b: Expr },
+    /// What a register holds behind a transaction: an abort takes back what was done to it.
+    Behind {
+        /// Where `xbegin` left its status.
+        status: usize,
+        committed: Expr,
+        aborted: Expr,
+    },
+}
+
+impl Rule {
+    fn operands(self) -> [Expr; 3] {
+        match self {
+            Rule::Arithmetic { a, b, .. } => [a, b, Expr::Const(0)],
+            Rule::Behind {
+                status,
+                committed,
+                aborted,
+            } => [Expr::Read(status), committed, aborted],
+        }
+    }
 }
 
 /// What performing the instruction does.
@@ -52,6 +77,18 @@ pub(super) enum CompiledAction {
     },
     /// Registers only: its effect is in the expressions that use it.
     Local,
+    /// The outermost `xbegin`, and the `xend` that commits what it began.
+    Begin,
+    Commit(Region),
+    /// An `xbegin` or `xend` within a transaction: a moment at which it may be aborted.
+    Nest,
+    /// `xabort` inside a transaction.
+    Abort {
+        code: u8,
+        when: Option<(Expr, Value)>,
+    },
+    /// An instruction that no transaction takes.
+    Forbidden,
 }
 
 #[derive(Clone, Debug)]
@@ -74,6 +111,8 @@ pub(super) struct CompiledOp {
     pub(super) group: FlushGroups,
     /// The groups that a fence or locked instruction makes effective.
     pub(super) drains: FlushGroups,
+    /// The transaction that it is inside of.
+    pub(super) inside: Option<Region>,
 }
 
 #[derive(Clone, Debug)]
@@ -92,7 +131,10 @@ pub(super) struct ThreadOps {
     pub(super) flushers: Vec<Mask>,
     /// Flush groups, with the fences that wait for each.
     pub(super) groups: Vec<(FlushGroups, Mask)>,
-    pub(super) arithmetic: Vec<Arithmetic>,
+    pub(super) computed: Vec<Computation>,
+    pub(super) regions: Vec<Region>,
+    /// By instruction: the status bit of an abort right before it.
+    pub(super) nested: Vec<Value>,
     /// All registers at each place where the thread may end: an `if`, or the last instruction.
     pub(super) registers: Vec<(usize, Vec<Expr>)>,
 }
@@ -105,6 +147,25 @@ pub(super) struct Compiled {
 
 pub(super) fn bit(i: usize) -> Mask {
     1 << i
+}
+
+/// The instructions before this place.
+pub(super) fn below(n: u8) -> Mask {
+    if u32::from(n) >= Mask::BITS {
+        !0
+    } else {
+        (1 << n) - 1
+    }
+}
+
+impl CompiledOp {
+    /// Is it performed against memory, at a moment of its own (not `if`, not register moves)?
+    fn is_performed(&self) -> bool {
+        !matches!(
+            self.action,
+            CompiledAction::If { .. } | CompiledAction::Local
+        )
+    }
 }
 
 impl Compiled {
@@ -134,21 +195,21 @@ impl RegisterFile {
     }
 }
 
-fn slots_of(expr: Expr, arithmetic: &[Arithmetic]) -> &[usize] {
+fn slots_of(expr: Expr, computed: &[Computation]) -> &[usize] {
     match expr {
-        Expr::Computed(at) => &arithmetic[at].slots,
+        Expr::Computed(at) => &computed[at].slots,
         Expr::Const(_) | Expr::Read(_) => &[],
     }
 }
 
 /// The slots an expression's value comes from, ascending.
-fn all_slots(exprs: &[Expr], arithmetic: &[Arithmetic]) -> Vec<usize> {
+fn all_slots(exprs: &[Expr], computed: &[Computation]) -> Vec<usize> {
     let mut slots: Vec<usize> = Vec::new();
     for &expr in exprs {
         if let Expr::Read(slot) = expr {
             slots.push(slot);
         }
-        slots.extend(slots_of(expr, arithmetic));
+        slots.extend(slots_of(expr, computed));
     }
     slots.sort_unstable();
     slots.dedup();
@@ -162,13 +223,19 @@ impl ThreadOps {
             Expr::Read(slot) => results[slot],
             Expr::Computed(last) => {
                 let mut values: SmallVec<[Value; 8]> = SmallVec::new();
-                for step in &self.arithmetic[..=last] {
+                for step in &self.computed[..=last] {
                     let value = |expr: Expr| match expr {
                         Expr::Const(value) => value,
                         Expr::Read(slot) => results[slot],
                         Expr::Computed(at) => values[at],
                     };
-                    let value = step.op.apply(value(step.a), value(step.b));
+                    let value = match step.rule {
+                        Rule::Arithmetic { op, a, b } => op.apply(value(a), value(b)),
+                        Rule::Behind {
+                            status, committed, ..
+                        } if results[status] == STARTED => value(committed),
+                        Rule::Behind { aborted, .. } => value(aborted),
+                    };
                     values.push(value);
                 }
                 values[last]
@@ -178,7 +245,7 @@ impl ThreadOps {
 
     /// The slots that an expression's value comes from.
     pub(super) fn slots(&self, expr: Expr) -> Vec<usize> {
-        all_slots(&[expr], &self.arithmetic)
+        all_slots(&[expr], &self.computed)
     }
 
     fn new(
@@ -193,11 +260,21 @@ impl ThreadOps {
         let mut slot_reader: Vec<usize> = Vec::new();
         let mut uses: Vec<(usize, Mask)> = Vec::new();
         let mut ops: Vec<CompiledOp> = Vec::new();
-        let mut arithmetic: Vec<Arithmetic> = Vec::new();
+        let mut computed: Vec<Computation> = Vec::new();
+        let compute = |computed: &mut Vec<Computation>, rule: Rule| {
+            let slots = all_slots(&rule.operands(), computed);
+            computed.push(Computation { rule, slots });
+            Expr::Computed(computed.len() - 1)
+        };
+        let regions = decl.regions();
+        // Of the transaction that was begun last: the slot of its status, and the registers as an abort leaves them.
+        let mut begun = (0, Vec::new());
         let mut registers: Vec<(usize, Vec<Expr>)> = Vec::new();
         for (i, instr) in decl.body.iter().enumerate() {
             let slot = *slots;
-            if instr.reads() {
+            let inside = regions.iter().copied().find(|region| region.holds(i));
+            let begins = regions.iter().any(|region| region.begin == i);
+            if instr.reads() || begins {
                 *slots += 1;
                 slot_reader.push(i);
                 uses.push((slot, 0));
@@ -206,6 +283,9 @@ impl ThreadOps {
                 regs.0[reg.0 as usize] = value;
             };
             let action = match *instr {
+                _ if inside.is_some() && is_forbidden(instr) => CompiledAction::Forbidden,
+                // What a transaction does is seen at once: nothing inside needs a fence.
+                Instr::Sfence | Instr::Mfence if inside.is_some() => CompiledAction::Local,
                 Instr::Load { reg, .. } => {
                     define(&mut regs, reg, Expr::Read(slot));
                     CompiledAction::Load
@@ -244,11 +324,53 @@ impl ThreadOps {
                 }
                 Instr::Arith { reg, op, operand } => {
                     let (a, b) = (regs.get(Operand::Reg(reg)), regs.get(operand));
-                    let slots = all_slots(&[a, b], &arithmetic);
-                    arithmetic.push(Arithmetic { op, a, b, slots });
-                    define(&mut regs, reg, Expr::Computed(arithmetic.len() - 1));
+                    let result = compute(&mut computed, Rule::Arithmetic { op, a, b });
+                    define(&mut regs, reg, result);
                     CompiledAction::Local
                 }
+                Instr::Tx(TxInstr::Begin { reg }) => {
+                    if let Some(reg) = reg {
+                        let status = match inside {
+                            Some(_) => Expr::Const(STARTED),
+                            None => Expr::Read(slot),
+                        };
+                        define(&mut regs, reg, status);
+                    }
+                    if inside.is_some() {
+                        CompiledAction::Nest
+                    } else {
+                        begun = (slot, regs.0.clone());
+                        CompiledAction::Begin
+                    }
+                }
+                Instr::Tx(TxInstr::End) => match regions.iter().find(|region| region.end == i) {
+                    None => CompiledAction::Nest,
+                    Some(&region) => {
+                        let (status, before) = &begun;
+                        for (now, &before) in regs.0.iter_mut().zip(before) {
+                            if *now != before {
+                                let rule = Rule::Behind {
+                                    status: *status,
+                                    committed: *now,
+                                    aborted: before,
+                                };
+                                *now = compute(&mut computed, rule);
+                            }
+                        }
+                        CompiledAction::Commit(region)
+                    }
+                },
+                Instr::Tx(TxInstr::Test { reg }) => {
+                    define(&mut regs, reg, Expr::Const(inside.is_some().into()));
+                    CompiledAction::Local
+                }
+                Instr::Tx(TxInstr::Abort { code, when }) => match inside {
+                    None => CompiledAction::Local,
+                    Some(_) => CompiledAction::Abort {
+                        code,
+                        when: when.map(|(reg, equals)| (regs.get(Operand::Reg(reg)), equals)),
+                    },
+                },
                 Instr::If { reg, equals } => CompiledAction::If {
                     value: regs.get(Operand::Reg(reg)),
                     equals,
@@ -259,15 +381,46 @@ impl ThreadOps {
             }
             // An operand's value must be there before the instruction can be performed.
             let mut data = 0;
-            for slot in all_slots(&operands(&action), &arithmetic) {
+            // What a transaction writes is computed again when it commits.
+            let users = match inside {
+                Some(region) if instr.may_write() => bit(i) | bit(region.end),
+                _ => bit(i),
+            };
+            for slot in all_slots(&operands(&action), &computed) {
                 let local = slot - first_slot;
-                data |= bit(slot_reader[local]);
-                uses[local].1 |= bit(i);
+                let reader = slot_reader[local];
+                // What a transaction read, and how it ended, is known when it is over.
+                let over = regions
+                    .iter()
+                    .find(|region| region.begin <= reader && reader < region.end && region.end < i);
+                data |= bit(over.map_or(reader, |region| region.end));
+                uses[local].1 |= users;
+            }
+            if let Some(region) = inside
+                && instr.reads()
+                && instr.may_write()
+                && let Some((_, users)) = uses.last_mut()
+            {
+                *users |= bit(region.end);
             }
             let mut before = data;
             let var = instr.var();
             let line = var.map(|v| program.line_of(v));
-            if let Some(kind) = instr.op_kind() {
+            // An `xbegin` is a read: only a commit fences (SDM volume 1, "RTM memory ordering").
+            let kind = match action {
+                _ if inside.is_some() => None,
+                CompiledAction::Begin => Some(OpKind::Read),
+                CompiledAction::Commit(_) => Some(OpKind::Rmw),
+                _ => instr.op_kind(),
+            };
+            let in_order = inside.or(match action {
+                CompiledAction::Commit(region) => Some(region),
+                _ => None,
+            });
+            if let Some(region) = in_order {
+                before |= below(i as u8) & !below(region.begin as u8);
+            }
+            if let Some(kind) = kind {
                 for (j, earlier) in ops.iter().enumerate() {
                     let Some(earlier_kind) = earlier.kind else {
                         continue;
@@ -281,14 +434,21 @@ impl ThreadOps {
                     }
                 }
             }
+            // Inside a transaction the locked instructions need no empty store buffer, so they may find a store there.
             let forward = match instr {
-                Instr::Load { var, .. } => (0..i)
+                Instr::Load { .. } => true,
+                _ => inside.is_some() && instr.reads(),
+            }
+            .then(|| {
+                let outside = |j: &usize| !regions.iter().any(|region| region.holds(*j));
+                (0..i)
                     .rev()
-                    .find(|&j| decl.body[j].may_write() && decl.body[j].var() == Some(*var)),
-                _ => None,
-            };
+                    .filter(outside)
+                    .find(|&j| decl.body[j].may_write() && decl.body[j].var() == var)
+            })
+            .flatten();
             ops.push(CompiledOp {
-                kind: instr.op_kind(),
+                kind,
                 action,
                 var,
                 line,
@@ -299,13 +459,18 @@ impl ThreadOps {
                 unread: false,
                 group: 0,
                 drains: 0,
+                inside,
             });
         }
         let performable = ops
             .iter()
             .enumerate()
-            .filter(|(_, op)| op.kind.is_some())
+            .filter(|(_, op)| op.is_performed())
             .fold(0, |mask, (i, _)| mask | bit(i));
+        // Inside a transaction only what is performed is waited for.
+        for op in &mut ops {
+            op.before &= performable;
+        }
         registers.push((decl.body.len(), regs.0));
         for &(slot, users) in &uses {
             ops[slot_reader[slot - first_slot]].unread = users == 0;
@@ -319,6 +484,13 @@ impl ThreadOps {
             }
             mask
         };
+        // What a transaction writes reaches memory when it commits.
+        let with_commits = |mask: Mask| {
+            let commits = regions
+                .iter()
+                .filter(|region| mask & below(region.end as u8) & !below(region.begin as u8) != 0);
+            commits.fold(mask, |mask, region| mask | bit(region.end))
+        };
         let vars = || (0..program.vars.len() as u8).map(Var);
         let lines = || (0..program.line_count() as u8).map(LineId);
         let on = |i: &Instr, line| i.var().is_some_and(|v| program.line_of(v) == line);
@@ -329,10 +501,12 @@ impl ThreadOps {
                 .map(|v| select(&|i| i.reads() && i.var() == Some(v)))
                 .collect(),
             writers: vars()
-                .map(|v| select(&|i| i.may_write() && i.var() == Some(v)))
+                .map(|v| with_commits(select(&|i| i.may_write() && i.var() == Some(v))))
                 .collect(),
             shapers: lines()
-                .map(|line| select(&|i| on(i, line) && !matches!(i, Instr::Load { .. })))
+                .map(|line| {
+                    with_commits(select(&|i| on(i, line) && !matches!(i, Instr::Load { .. })))
+                })
                 .collect(),
             flushers: lines()
                 .map(|line| {
@@ -342,8 +516,10 @@ impl ThreadOps {
                 })
                 .collect(),
             groups: Vec::new(),
-            arithmetic,
+            computed,
+            nested: (0..decl.body.len()).map(|at| decl.nested(at)).collect(),
             registers,
+            regions,
             ops,
         }
     }
@@ -402,7 +578,12 @@ fn operands(action: &CompiledAction) -> SmallVec<[Expr; 2]> {
         | CompiledAction::Rmw(_, value)
         | CompiledAction::If { value, .. } => SmallVec::from_slice(&[value]),
         CompiledAction::Cas { expected, desired } => SmallVec::from_slice(&[expected, desired]),
-        CompiledAction::Load
+        CompiledAction::Abort { when, .. } => when.map(|(value, _)| value).into_iter().collect(),
+        CompiledAction::Begin
+        | CompiledAction::Commit(_)
+        | CompiledAction::Nest
+        | CompiledAction::Forbidden
+        | CompiledAction::Load
         | CompiledAction::Fence
         | CompiledAction::Flush
         | CompiledAction::FlushOpt

@@ -16,6 +16,7 @@ mod compile;
 mod durable;
 mod reduce;
 mod state;
+mod transaction;
 mod witness;
 
 pub use witness::{LitmusWitness, Narrated, WitnessCrash, WitnessEvent, witness};
@@ -80,31 +81,35 @@ pub fn explore(
     let mut outcomes: FxHashSet<LitmusOutcome> = FxHashSet::default();
     let (mut states, mut steps) = (0, 0);
     let mut enabled: Vec<MachineStep> = Vec::new();
-    // A step performs exactly one instruction, so equal states have performed equally many: two layers are enough.
-    let mut layer: FxHashSet<MachineState> = FxHashSet::from_iter([machine.initial()]);
-    while !layer.is_empty() {
+    // Each step performs an instruction, an abort several: in order of how many were performed, no state is met twice.
+    let most: usize = program.threads.iter().map(|t| t.body.len()).sum();
+    let mut layers: Vec<FxHashSet<MachineState>> = vec![FxHashSet::default(); most + 1];
+    let initial = machine.initial();
+    layers[initial.performed()].insert(initial);
+    let mut waiting = 1;
+    for at in 0..layers.len() {
+        let layer = std::mem::take(&mut layers[at]);
         states += layer.len();
-        let mut next_layer: FxHashSet<MachineState> = FxHashSet::default();
+        waiting -= layer.len();
         for state in layer {
             machine.steps(&state, options.reduction, &mut enabled);
             if let Some(outcome) = machine.outcome(&state, &enabled, &places) {
                 outcomes.insert(outcome);
             }
             for &step in &enabled {
-                for &fate in machine.fates(&state, step) {
-                    if let Some(next) = machine.perform(&state, step, fate) {
+                for fates in machine.fates(&state, step) {
+                    if let Some(next) = machine.perform(&state, step, &fates) {
                         steps += 1;
-                        next_layer.insert(next);
+                        waiting += usize::from(layers[next.performed()].insert(next));
                     }
                 }
             }
-            if states + next_layer.len() > options.max_states {
+            if states + waiting > options.max_states {
                 return Err(StateLimit {
                     limit: options.max_states,
                 });
             }
         }
-        layer = next_layer;
     }
     Ok(Explored {
         outcomes: outcomes.into_iter().collect(),

@@ -27,9 +27,14 @@ impl Machine<'_> {
     }
 
     fn loses_nothing(&self, state: &MachineState, step: MachineStep) -> bool {
+        if step.aborts.is_some() {
+            return false;
+        }
         let op = &self.code.threads[step.thread].ops[step.instr];
         match &op.action {
             CompiledAction::FlushOpt | CompiledAction::Flush | CompiledAction::Fence => true,
+            // Any access may doom a transaction, or be the one that does not.
+            _ if self.transactional => false,
             CompiledAction::Load => {
                 (op.unread && !self.observed_slots[op.slot])
                     || !self.others(state, step.thread, |t| {
@@ -39,7 +44,7 @@ impl Machine<'_> {
             CompiledAction::Store(_) | CompiledAction::Rmw(..) | CompiledAction::Cas { .. } => {
                 self.store_only_adds(state, step, op)
             }
-            CompiledAction::If { .. } | CompiledAction::Local => false,
+            _ => false,
         }
     }
 

@@ -1,9 +1,10 @@
 //! The machine's state and its one kind of step: a thread performs one of its instructions.
 
-use super::compile::{Compiled, CompiledAction, CompiledOp, Mask, bit};
+use super::compile::{Compiled, CompiledAction, CompiledOp, FlushGroups, Mask, below, bit};
 use super::durable::{Durable, DurableLines};
 use crate::Model;
-use crate::program::{LitmusProgram, Location, Observe, Reg, Value};
+use crate::program::{LineId, LitmusProgram, Location, Observe, Reg, Value, Var};
+use crate::transaction::STARTED;
 use landfall_model::order::{OpKind, Platform};
 use smallvec::SmallVec;
 
@@ -14,6 +15,8 @@ pub(super) struct MachineThread {
     pub(super) fetched: u8,
     /// Nothing more will be fetched: the body ended, or an `if` did not hold.
     pub(super) closed: bool,
+    /// Somebody's access met its open transaction, which can only abort.
+    pub(super) doomed: bool,
 }
 
 /// Everything that decides what can still happen, in a normal form: two states with the same future compare equal as
@@ -24,6 +27,14 @@ pub(super) struct MachineState {
     pub(super) durable: Durable,
 }
 
+impl MachineState {
+    /// How many instructions were performed, or skipped with a transaction.
+    pub(super) fn performed(&self) -> usize {
+        let threads = self.volatile.threads.iter();
+        threads.map(|ts| ts.performed.count_ones() as usize).sum()
+    }
+}
+
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(super) struct Volatile {
     pub(super) threads: SmallVec<[MachineThread; 4]>,
@@ -32,11 +43,13 @@ pub(super) struct Volatile {
     pub(super) memory: SmallVec<[Value; 4]>,
 }
 
-/// One instruction of one thread takes effect.
+/// One instruction of one thread takes effect, or a transaction aborts.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(super) struct MachineStep {
     pub(super) thread: usize,
     pub(super) instr: usize,
+    /// The transaction that this instruction began aborts, with this status.
+    pub(super) aborts: Option<Value>,
 }
 
 /// What is decided about a line when a store makes a version of it.
@@ -50,12 +63,22 @@ pub(super) enum SurvivorFate {
     InitialSurvives,
 }
 
+/// One for each line of which the step may make a version.
+pub(super) type Fates = SmallVec<[SurvivorFate; 2]>;
+
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Merging {
     /// States are normalised, so that more of them are equal.
     Normal,
     /// As they come.
     Raw,
+}
+
+/// How a version of a line was made.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Written {
+    /// Past the caches, by a store of this group.
+    pub(super) streamed: Option<FlushGroups>,
 }
 
 #[derive(Debug)]
@@ -67,6 +90,8 @@ pub(super) struct Machine<'a> {
     pub(super) lines: DurableLines,
     /// Reads whose register the outcome shows.
     pub(super) observed_slots: Vec<bool>,
+    /// The program has transactions: any access may end one.
+    pub(super) transactional: bool,
     merging: Merging,
 }
 
@@ -85,6 +110,7 @@ impl<'a> Machine<'a> {
             observed_slots: observed_slots(observe, &code),
             code,
             lines: DurableLines::new(program, observe),
+            transactional: program.has_transactions(),
             merging,
         }
     }
@@ -115,7 +141,7 @@ impl<'a> Machine<'a> {
                 let instr = waiting.trailing_zeros() as usize;
                 waiting &= waiting - 1;
                 let op = &ops.ops[instr];
-                if op.before & !ts.performed != 0 {
+                if op.before & !ts.performed != 0 || self.is_for_transaction(op) {
                     continue;
                 }
                 // A forwarded value must be known.
@@ -125,7 +151,14 @@ impl<'a> Machine<'a> {
                 {
                     continue;
                 }
-                out.push(MachineStep { thread, instr });
+                out.push(MachineStep {
+                    thread,
+                    instr,
+                    aborts: None,
+                });
+            }
+            if let Some(region) = self.open_region(ts, thread) {
+                self.in_transaction(state, thread, region, out);
             }
         }
     }
@@ -154,14 +187,45 @@ impl<'a> Machine<'a> {
     }
 
     /// What may be decided when the step is performed.
-    pub(super) fn fates(&self, state: &MachineState, step: MachineStep) -> &'static [SurvivorFate] {
-        let op = &self.code.threads[step.thread].ops[step.instr];
-        let stores = matches!(
-            op.action,
-            CompiledAction::Store(_) | CompiledAction::Rmw(..) | CompiledAction::Cas { .. }
-        );
-        let line = op.line.and_then(|line| self.lines.observed_line(line));
-        match line.filter(|_| stores) {
+    pub(super) fn fates(
+        &self,
+        state: &MachineState,
+        step: MachineStep,
+    ) -> impl Iterator<Item = Fates> + use<> {
+        let choices: SmallVec<[_; 2]> = self
+            .lines_stored(step)
+            .into_iter()
+            .map(|line| self.line_fates(state, line))
+            .collect();
+        let count = choices.iter().map(|fates| fates.len()).product();
+        (0..count).map(move |mut number: usize| {
+            choices
+                .iter()
+                .map(|fates| {
+                    let fate = fates[number % fates.len()];
+                    number /= fates.len();
+                    fate
+                })
+                .collect()
+        })
+    }
+
+    /// The lines of which the step may make a version.
+    fn lines_stored(&self, step: MachineStep) -> SmallVec<[LineId; 2]> {
+        let code = &self.code.threads[step.thread];
+        let op = &code.ops[step.instr];
+        match op.action {
+            _ if step.aborts.is_some() || op.inside.is_some() => SmallVec::new(),
+            CompiledAction::Store(_) | CompiledAction::Rmw(..) | CompiledAction::Cas { .. } => {
+                op.line.into_iter().collect()
+            }
+            CompiledAction::Commit(region) => code.lines_written(region),
+            _ => SmallVec::new(),
+        }
+    }
+
+    fn line_fates(&self, state: &MachineState, line: LineId) -> &'static [SurvivorFate] {
+        match self.lines.observed_line(line) {
             Some(line) if state.durable.untouched(line) => &[
                 SurvivorFate::Passes,
                 SurvivorFate::Survives,
@@ -180,12 +244,25 @@ impl<'a> Machine<'a> {
         &self,
         state: &MachineState,
         step: MachineStep,
-        fate: SurvivorFate,
+        fates: &Fates,
     ) -> Option<MachineState> {
-        let MachineStep { thread, instr } = step;
+        let MachineStep {
+            thread,
+            instr,
+            aborts,
+        } = step;
         let code = &self.code.threads[thread];
         let op = &code.ops[instr];
         let mut next = state.clone();
+        if let Some(status) = aborts {
+            self.abort(&mut next, thread, instr, status);
+            return self.settled(next, thread);
+        }
+        if op.inside.is_some() {
+            self.perform_inside(&mut next, step);
+            next.volatile.threads[thread].performed |= bit(instr);
+            return self.settled(next, thread);
+        }
         let results = &mut next.volatile.results;
         let old = self.memory_of(state, step);
         let written = match op.action {
@@ -209,17 +286,41 @@ impl<'a> Machine<'a> {
                 self.pend(&mut next, op);
                 None
             }
+            CompiledAction::Begin => {
+                results[op.slot] = STARTED;
+                None
+            }
+            CompiledAction::Commit(region) => {
+                self.commit(&mut next, thread, region, fates)?;
+                next.volatile.threads[thread].performed |= bit(instr);
+                return self.settled(next, thread);
+            }
             CompiledAction::Flush
             | CompiledAction::Fence
             | CompiledAction::If { .. }
-            | CompiledAction::Local => None,
+            | CompiledAction::Local
+            | CompiledAction::Nest
+            | CompiledAction::Abort { .. }
+            | CompiledAction::Forbidden => None,
         };
-        match (written, fate) {
-            (Some(value), _) => self.write(&mut next, op, value, fate)?,
-            (None, SurvivorFate::Passes) => {}
-            (None, SurvivorFate::Survives | SurvivorFate::InitialSurvives) => return None,
+        self.meet_others(&mut next, step, written.is_some());
+        let fate = fates.first().copied().unwrap_or(SurvivorFate::Passes);
+        match (op.var.zip(op.line), written) {
+            (Some((var, line)), Some(value)) => {
+                let how = Written {
+                    streamed: (op.kind == Some(OpKind::NtWrite)).then_some(op.group),
+                };
+                self.write(&mut next, line, &[(var, value)], fate, how)?;
+            }
+            _ if fate != SurvivorFate::Passes => return None,
+            _ => {}
         }
         next.volatile.threads[thread].performed |= bit(instr);
+        self.settled(next, thread)
+    }
+
+    /// The state in its normal form, unless a line awaits a survivor in vain.
+    fn settled(&self, mut next: MachineState, thread: usize) -> Option<MachineState> {
         self.fetch(&mut next, thread);
         self.normalise(&mut next);
         self.can_decide(&next).then_some(next)
@@ -266,14 +367,15 @@ impl<'a> Machine<'a> {
             .map_or(0, |v| state.volatile.memory[v.0 as usize])
     }
 
-    fn write(
+    /// A version of the line appears.
+    pub(super) fn write(
         &self,
         state: &mut MachineState,
-        op: &CompiledOp,
-        value: Value,
+        line: LineId,
+        values: &[(Var, Value)],
         fate: SurvivorFate,
+        how: Written,
     ) -> Option<()> {
-        let (var, line) = (op.var?, op.line?);
         let line = self.lines.observed_line(line);
         if let Some(line) = line
             && fate == SurvivorFate::InitialSurvives
@@ -282,7 +384,9 @@ impl<'a> Machine<'a> {
                 .durable
                 .decide(&self.lines, line, &state.volatile.memory);
         }
-        state.volatile.memory[var.0 as usize] = value;
+        for &(var, value) in values {
+            state.volatile.memory[var.0 as usize] = value;
+        }
         let Some(line) = line else { return Some(()) };
         if fate == SurvivorFate::Survives {
             state
@@ -290,14 +394,13 @@ impl<'a> Machine<'a> {
                 .decide(&self.lines, line, &state.volatile.memory);
             return Some(());
         }
-        let non_temporal = op.kind == Some(OpKind::NtWrite);
-        let durable_at_once = self.model.platform == Platform::Eadr && !non_temporal;
+        let durable_at_once = self.model.platform == Platform::Eadr && how.streamed.is_none();
         if state.durable.decided(line) && durable_at_once {
             return None; // A newer version than the survivor.
         }
         state.durable.store(line);
-        if non_temporal {
-            state.durable.pend(line, op.group);
+        if let Some(group) = how.streamed {
+            state.durable.pend(line, group);
         }
         Some(())
     }
@@ -406,14 +509,6 @@ impl<'a> Machine<'a> {
         registers.map_or(0, |(_, regs)| {
             code.eval(regs[reg.0 as usize], &state.volatile.results)
         })
-    }
-}
-
-pub(super) fn below(n: u8) -> Mask {
-    if n as u32 >= Mask::BITS {
-        !0
-    } else {
-        (1 << n) - 1
     }
 }
 

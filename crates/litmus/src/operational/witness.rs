@@ -1,10 +1,11 @@
 //! One execution that ends in a given outcome, told step by step.
 
 use super::compile::{CompiledAction, bit};
-use super::state::{Machine, MachineState, MachineStep, Merging, SurvivorFate};
+use super::state::{Fates, Machine, MachineState, MachineStep, Merging, SurvivorFate};
 use super::{ExploreOptions, Reduction, StateLimit};
 use crate::Model;
 use crate::program::{LitmusOutcome, LitmusProgram, Observe, ShowInstr, Value, Var};
+use crate::transaction::{CONFLICT, EXPLICIT, MAY_RETRY, NESTED};
 use landfall_model::order::OpKind;
 use rustc_hash::FxHashSet;
 use std::fmt;
@@ -31,6 +32,14 @@ pub enum WitnessEvent {
     /// The write-back of the line as it is now was asked for; a fence will wait for it.
     FlushStarted,
     Fenced,
+    /// A transaction began, was carried out as a whole, or did not happen after all.
+    Began,
+    Committed,
+    Aborted {
+        status: Value,
+    },
+    /// Done inside a transaction: nobody else sees it before the commit. What was read, if anything.
+    Inside(Option<Value>),
 }
 
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -42,6 +51,8 @@ pub struct Narrated {
     pub event: WitnessEvent,
     /// Earlier instructions of the thread that were still waiting: it overtook them.
     pub overtaken: Vec<String>,
+    /// Threads whose transactions it meets: they can only abort.
+    pub met: Vec<usize>,
     /// The version of the line that this store makes is what the power failure leaves.
     pub survives: bool,
 }
@@ -77,8 +88,8 @@ pub fn witness(
     let teller = Machine::new(program, observe, model, Merging::Raw);
     let mut state = teller.initial();
     let mut steps = Vec::new();
-    for (step, fate) in path {
-        steps.push(narrate(&teller, &mut state, step, fate));
+    for (step, fates) in &path {
+        steps.push(narrate(&teller, &mut state, *step, fates));
     }
     let crash = match observe {
         Observe::Final(_) => Vec::new(),
@@ -95,9 +106,9 @@ pub fn witness(
     Ok(Some(LitmusWitness { steps, crash }))
 }
 
-type WitnessPath = Vec<(MachineStep, SurvivorFate)>;
+type WitnessPath = Vec<(MachineStep, Fates)>;
 /// From which state, by which step.
-type Arrival = (usize, MachineStep, SurvivorFate);
+type Arrival = (usize, MachineStep, Fates);
 
 /// Breadth first, so that the story is short.
 fn find(
@@ -119,16 +130,16 @@ fn find(
         if machine.outcome(&state, &enabled, &places).as_ref() == Some(outcome) {
             let mut path = Vec::new();
             let mut here = at;
-            while let Some((parent, step, fate)) = states[here].1 {
-                path.push((step, fate));
-                here = parent;
+            while let Some((parent, step, fates)) = &states[here].1 {
+                path.push((*step, fates.clone()));
+                here = *parent;
             }
             path.reverse();
             return Ok(Some(path));
         }
         for &step in &enabled {
-            for &fate in machine.fates(&state, step) {
-                let Some(next) = machine.perform(&state, step, fate) else {
+            for fates in machine.fates(&state, step) {
+                let Some(next) = machine.perform(&state, step, &fates) else {
                     continue;
                 };
                 if !seen.insert(next.clone()) {
@@ -139,7 +150,7 @@ fn find(
                         limit: options.max_states,
                     });
                 }
-                states.push((next, Some((at, step, fate))));
+                states.push((next, Some((at, step, fates))));
             }
         }
         at += 1;
@@ -151,9 +162,13 @@ fn narrate(
     machine: &Machine<'_>,
     state: &mut MachineState,
     step: MachineStep,
-    fate: SurvivorFate,
+    fates: &Fates,
 ) -> Narrated {
-    let MachineStep { thread, instr } = step;
+    let MachineStep {
+        thread,
+        instr,
+        aborts,
+    } = step;
     let code = &machine.code.threads[thread];
     let op = &code.ops[instr];
     let show = |i: usize| {
@@ -169,11 +184,22 @@ fn narrate(
     let overtaken: Vec<String> = overtaken.collect();
     let forwarded = machine.forwarded_from(state, step).is_some();
     let old = machine.memory_of(state, step);
-    if let Some(next) = machine.perform(state, step, fate) {
+    let before = state.clone();
+    if let Some(next) = machine.perform(state, step, fates) {
         *state = next;
     }
     let new = machine.memory_of(state, step);
-    let event = match &op.action {
+    let doomed = |state: &MachineState, t: usize| state.volatile.threads[t].doomed;
+    let met = (0..machine.code.threads.len())
+        .filter(|&t| doomed(state, t) && !doomed(&before, t))
+        .collect();
+    let performed = || match &op.action {
+        CompiledAction::Store(_) if op.inside.is_some() => WitnessEvent::Inside(None),
+        CompiledAction::Load | CompiledAction::Rmw(..) | CompiledAction::Cas { .. }
+            if op.inside.is_some() =>
+        {
+            WitnessEvent::Inside(Some(state.volatile.results[op.slot]))
+        }
         CompiledAction::Load if forwarded => {
             WitnessEvent::Forwarded(state.volatile.results[op.slot])
         }
@@ -188,9 +214,18 @@ fn narrate(
         CompiledAction::Rmw(..) | CompiledAction::Cas { .. } => WitnessEvent::Swapped { old, new },
         CompiledAction::Flush => WitnessEvent::Flushed,
         CompiledAction::FlushOpt => WitnessEvent::FlushStarted,
+        CompiledAction::Begin => WitnessEvent::Began,
+        CompiledAction::Commit(_) => WitnessEvent::Committed,
+        CompiledAction::Nest | CompiledAction::Abort { .. } | CompiledAction::Forbidden => {
+            WitnessEvent::Inside(None)
+        }
         CompiledAction::Fence | CompiledAction::If { .. } | CompiledAction::Local => {
             WitnessEvent::Fenced
         }
+    };
+    let event = match aborts {
+        Some(status) => WitnessEvent::Aborted { status },
+        None => performed(),
     };
     Narrated {
         thread,
@@ -198,7 +233,8 @@ fn narrate(
         text: show(instr),
         event,
         overtaken,
-        survives: fate == SurvivorFate::Survives,
+        met,
+        survives: fates.contains(&SurvivorFate::Survives),
     }
 }
 
@@ -215,15 +251,51 @@ impl fmt::Display for Narrated {
             WitnessEvent::Flushed => f.write_str("writes the line back")?,
             WitnessEvent::FlushStarted => f.write_str("begins to write the line back")?,
             WitnessEvent::Fenced => f.write_str("done")?,
+            WitnessEvent::Began => f.write_str("the transaction begins")?,
+            WitnessEvent::Committed => f.write_str("the transaction is seen, all of it at once")?,
+            WitnessEvent::Aborted { status } => {
+                write!(
+                    f,
+                    "the transaction aborts with status {status}: {}",
+                    why(*status)
+                )?;
+            }
+            WitnessEvent::Inside(Some(value)) => write!(f, "reads {value}, in the transaction")?,
+            WitnessEvent::Inside(None) => f.write_str("done, in the transaction")?,
         }
         if !self.overtaken.is_empty() {
             write!(f, " (overtakes {})", self.overtaken.join(", "))?;
+        }
+        if !self.met.is_empty() {
+            let met: Vec<String> = self.met.iter().map(|t| format!("T{t}")).collect();
+            write!(f, ", and meets the transaction of {}", met.join(" and of "))?;
         }
         if self.survives {
             f.write_str(", and its line is written back")?;
         }
         Ok(())
     }
+}
+
+/// A status in words.
+fn why(status: Value) -> String {
+    let mut words = Vec::new();
+    if status & EXPLICIT != 0 {
+        words.push(format!("`xabort {}`", status >> 24));
+    }
+    if status & CONFLICT != 0 {
+        words.push("conflict".to_owned());
+    }
+    if words.is_empty() {
+        words.push("no cause given".to_owned());
+    }
+    if status & MAY_RETRY != 0 {
+        words.push("may succeed on retry".to_owned());
+    }
+    if status & NESTED != 0 {
+        words.push("in a nested transaction".to_owned());
+    }
+    words.join(", ")
 }
 
 impl fmt::Display for LitmusWitness {

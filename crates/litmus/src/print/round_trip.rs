@@ -105,6 +105,7 @@ fn program() -> impl Strategy<Value = LitmusProgram> {
         prop::collection::vec(thread(count), 1..4).prop_map(move |threads| LitmusProgram {
             vars: vars.clone(),
             threads,
+            ..LitmusProgram::default()
         })
     })
 }

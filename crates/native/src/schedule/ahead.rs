@@ -34,6 +34,13 @@ pub(super) struct Flight {
     pub(super) landed: Option<Landed>,
 }
 
+impl Flight {
+    /// Was it put together without a run?
+    pub(super) fn is_put_together(&self) -> bool {
+        self.landed.as_ref().is_some_and(|of| of.told.is_none())
+    }
+}
+
 #[derive(Debug, Default)]
 pub(super) struct RunAhead {
     flights: Vec<Option<Flight>>,

@@ -31,7 +31,7 @@ use landfall_vocab::shared::{ANY_CALL, MOST_PROCESSES, signal_at};
 use reader::TraceReader;
 pub use reader::{NamedBlock, Naming};
 use reading::TraceReading;
-use recall::Recall;
+use recall::{Recall, Sizes};
 pub use recoveries::{EverySchedule, FailedSchedule};
 pub use sealing::Sealing;
 pub(crate) use sealing::is_called;
@@ -76,6 +76,8 @@ pub struct NativeThreads<'s> {
     beginning: Beginning,
     ahead: RunAhead,
     recall: Recall,
+    /// Of the run that is being read: see [`TraceReading::sizes`].
+    sizes: Vec<Sizes>,
     sleepers: Sleepers,
     sealing: Option<Sealing>,
     /// Executions that were not looked at to their end.
@@ -98,8 +100,9 @@ pub struct NativeThreads<'s> {
     pub more_streams: Option<usize>,
     /// What was put together without a run is not what the run does: start over, and run everything.
     mistaken: bool,
-    /// Executions that were put together without a run.
+    /// Executions that were put together without a run; and those among them that went on from the one before.
     pub recalled: u64,
+    pub continued: u64,
     /// The server that knows what turns of loops left behind.
     leftovers_of: u32,
 }
@@ -165,6 +168,7 @@ impl<'s> NativeThreads<'s> {
             beginning: Beginning::default(),
             ahead: RunAhead::default(),
             recall,
+            sizes: Vec::new(),
             sleepers: Sleepers::default(),
             sealing: None,
             cut: Cut::default(),
@@ -178,6 +182,7 @@ impl<'s> NativeThreads<'s> {
             more_streams: None,
             mistaken: false,
             recalled: 0,
+            continued: 0,
             leftovers_of: 0,
         }
     }
@@ -434,7 +439,10 @@ impl<'s> NativeThreads<'s> {
         let told = self.job.threads.keep;
         let patience = self.job.limits.patience();
         let cleared = self.ahead.clear_the_way(self.server, patience);
+        self.sizes.clear();
+        let sizes = self.recall.wants_sizes().then_some(&mut self.sizes);
         let mut reading = TraceReading {
+            sizes,
             until: self.job.limits.until,
             threads: self.threads,
             keep,
@@ -450,7 +458,7 @@ impl<'s> NativeThreads<'s> {
                 (reading.read(bytes, Some(told.kept)), told.opaque)
             })
         });
-        self.ran(ran)
+        self.ran(ran, trace)
     }
 
     /// Reads the trace of a run that was posted ahead.
@@ -464,7 +472,10 @@ impl<'s> NativeThreads<'s> {
             return self.take_in(landed, flight.keep, keep, trace);
         }
         let patience = self.job.limits.patience();
+        self.sizes.clear();
+        let sizes = self.recall.wants_sizes().then_some(&mut self.sizes);
         let mut reading = TraceReading {
+            sizes,
             until: self.job.limits.until,
             threads: self.threads,
             keep,
@@ -480,14 +491,19 @@ impl<'s> NativeThreads<'s> {
             .collect_raw(flight.slot, patience, |bytes, told| {
                 (reading.read(bytes, Some(told.kept)), told.opaque)
             });
-        self.ran(ran)
+        self.ran(ran, trace)
     }
 
-    fn ran(&mut self, ran: ScheduleRan) -> Result<Processes, ThreadsError> {
-        self.ran_as(ran, true)
+    fn ran(&mut self, ran: ScheduleRan, trace: &Trace) -> Result<Processes, ThreadsError> {
+        self.ran_as(ran, Some(trace))
     }
 
-    fn ran_as(&mut self, ran: ScheduleRan, learns: bool) -> Result<Processes, ThreadsError> {
+    /// `learns` from this execution, if anything.
+    fn ran_as(
+        &mut self,
+        ran: ScheduleRan,
+        learns: Option<&Trace>,
+    ) -> Result<Processes, ThreadsError> {
         self.runs += 1;
         let (outcome, enabled, (read, opaque)) = match ran {
             Ok(ran) => ran,
@@ -503,9 +519,10 @@ impl<'s> NativeThreads<'s> {
         }
         self.last_bytes = read?;
         self.bytes += self.last_bytes;
-        if learns {
+        if let Some(execution) = learns {
             let trace = self.beginning.trace();
             self.recall.learn(trace, &outcome, opaque, &self.job);
+            self.recall.learn_additions(execution, &self.sizes);
         }
         self.outcome = outcome;
         let unexpected = self.several_create() || self.sees_blocks() || self.sees_numbers_again();
@@ -612,13 +629,17 @@ impl Threads for NativeThreads<'_> {
         if job.follow.is_empty() {
             // Of another search, perhaps.
             self.ahead.forget(self.server);
+            self.recall.begin_search();
+        }
+        if self.goes_on(job, trace) {
+            return Ok(());
         }
         self.tell(job, trace);
         let mut follow: Vec<Process> = self.job.schedule.take().unwrap_or_default();
         loop {
             self.job.schedule = Some(follow);
             trace.restart(job.keep);
-            let enabled = match self.recalled(job.keep, trace)? {
+            let enabled = match self.recalled(job, trace)? {
                 Some(enabled) => enabled,
                 None => self.once(job.keep, trace)?,
             };
@@ -652,7 +673,7 @@ impl Threads for NativeThreads<'_> {
     }
 
     fn room_ahead(&self) -> usize {
-        match self.recall.compares_all() {
+        match self.recall.compares_all() || self.recall.is_at_once() {
             true => 0,
             false => self.ahead.room(self.last_bytes),
         }
@@ -675,6 +696,10 @@ impl Threads for NativeThreads<'_> {
         let Some(flight) = self.ahead.take(number, self.server) else {
             return self.run(job, trace);
         };
+        // At once is sooner than from a trace; and some are to be compared.
+        if flight.is_put_together() && self.recall.wants_sizes() {
+            return self.run(job, trace);
+        }
         let enabled = self.land(flight, job.keep, trace)?;
         // Killed from outside, or by one that was in flight with it.
         let lost = matches!(self.outcome, Outcome::Died { .. } | Outcome::Wedged);

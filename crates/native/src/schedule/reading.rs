@@ -2,6 +2,7 @@
 
 use super::beginning::Beginning;
 use super::reader::TraceReader;
+use super::recall::Sizes;
 use super::recoveries;
 use super::sealing::Sealing;
 use crate::deadline::{Deadline, Steps};
@@ -21,6 +22,8 @@ pub(super) struct TraceReading<'a> {
     pub(super) sealing: &'a mut Option<Sealing>,
     pub(super) reads: &'a mut Option<recoveries::Reads>,
     pub(super) trace: &'a mut Trace,
+    /// What was there before each record of a step, and at the end; all is read then, and compared with what is there.
+    pub(super) sizes: Option<&'a mut Vec<Sizes>>,
 }
 
 impl TraceReading<'_> {
@@ -30,7 +33,11 @@ impl TraceReading<'_> {
         kept: Option<(u64, u64)>,
     ) -> Result<u64, ThreadsError> {
         let same = self.beginning.go_on(self.told, trace, kept);
-        let known = if same { self.told } else { 0 };
+        let known = if same && self.sizes.is_none() {
+            self.told
+        } else {
+            0
+        };
         self.reader.begin(self.threads, self.keep, known);
         // Who else looks at the records sees all of them.
         let alone = self.reads.is_none() && self.sealing.is_none() && !self.reader.whole;
@@ -53,7 +60,9 @@ impl TraceReading<'_> {
             }
             let at = from + records.position();
             let Some(record) = records.next() else {
-                return self.reader.end(self.trace);
+                self.reader.end(self.trace)?;
+                self.measure();
+                return Ok(());
             };
             let record = record.map_err(|malformed| {
                 ThreadsError::CannotRun(format!(
@@ -78,7 +87,23 @@ impl TraceReading<'_> {
                 self.reader.announced(record.thread.into(), sealed);
                 continue;
             }
+            if record.kind == RecordKind::Step && self.sizes.is_some() {
+                self.reader.close(self.trace)?;
+                self.measure();
+            }
             self.reader.record(&record, self.trace)?;
+        }
+    }
+
+    fn measure(&mut self) {
+        if let Some(sizes) = &mut self.sizes {
+            sizes.push(Sizes {
+                steps: self.reader.at(),
+                trailing: self.trace.trailing.len(),
+                fences: self.trace.fences.len(),
+                births: self.trace.births.len(),
+                failures: self.trace.failures.len(),
+            });
         }
     }
 }

@@ -5,25 +5,51 @@ use super::ahead::Landed;
 use super::reading::TraceReading;
 use crate::execution::Outcome;
 use crate::server::RunTold;
-use landfall_explore::schedule::{Processes, Threads, ThreadsError, Trace};
+use landfall_explore::schedule::{self, Processes, Threads, ThreadsError, Trace};
 
 impl NativeThreads<'_> {
+    /// Goes on from the last execution, if what threads do in this one is known.
+    pub(super) fn goes_on(&mut self, job: &schedule::Job<'_>, trace: &mut Trace) -> bool {
+        if self.reads.is_some() || self.sealing.is_some() || self.reader.whole {
+            return false;
+        }
+        let told = (&self.job, self.threads);
+        let Some(code) = self.recall.go_on(told, job, trace) else {
+            return false;
+        };
+        let reader = &self.reader;
+        self.recall
+            .tell_alike(trace, |trace| reader.tell_alike(trace));
+        self.outcome = Outcome::Exited { code };
+        self.runs += 1;
+        self.recalled += 1;
+        self.continued += 1;
+        true
+    }
+
     /// Takes in an execution that is put together from what is known, if it can be.
     pub(super) fn recalled(
         &mut self,
-        keep: usize,
+        job: &schedule::Job<'_>,
         trace: &mut Trace,
     ) -> Result<Option<Processes>, ThreadsError> {
         let Some(played) = self.recall.play(&self.job) else {
             return Ok(None);
         };
-        if self.recall.compares() && !self.comes_true(&played)? {
-            return Err(ThreadsError::CannotRun(
-                "a thread did something else though it found the same".into(),
-            ));
+        let compares = self.recall.compares();
+        let wrong = || {
+            ThreadsError::CannotRun("a thread did something else though it found the same".into())
+        };
+        if compares && !self.comes_true(&played)? {
+            return Err(wrong());
         }
         let told = self.job.threads.keep;
-        self.take_in(played, told, keep, trace).map(Some)
+        let enabled = self.take_in(played, told, job.keep, trace)?;
+        if compares && !self.recall.would_go_on_to(self.threads, job, trace) {
+            self.mistaken = true;
+            return Err(wrong());
+        }
+        Ok(Some(enabled))
     }
 
     /// Is a run of the job like this?
@@ -58,6 +84,9 @@ impl NativeThreads<'_> {
         keep: usize,
         trace: &mut Trace,
     ) -> Result<Processes, ThreadsError> {
+        self.sizes.clear();
+        let learns = landed.told.is_some();
+        let sizes = (learns && self.recall.wants_sizes()).then_some(&mut self.sizes);
         let mut reading = TraceReading {
             until: self.job.limits.until,
             threads: self.threads,
@@ -68,6 +97,7 @@ impl NativeThreads<'_> {
             sealing: &mut self.sealing,
             reads: &mut self.reads,
             trace,
+            sizes,
         };
         let read = reading.read(&landed.trace, landed.told.map(|told| told.kept));
         let opaque = landed.told.is_none_or(|told| told.opaque);
@@ -75,7 +105,7 @@ impl NativeThreads<'_> {
             self.recalled += 1;
             self.recall.take_back(landed.trace);
         }
-        let learns = landed.told.is_some();
-        self.ran_as(Ok((landed.outcome, landed.enabled, (read, opaque))), learns)
+        let ran = Ok((landed.outcome, landed.enabled, (read, opaque)));
+        self.ran_as(ran, learns.then_some(&*trace))
     }
 }

@@ -293,6 +293,7 @@ fn body(out: &mut String, index: usize, thread: &Thread, at: &[(u8, u8)], choice
                 }
             }
             Instr::If { reg: of, equals } => format!("if ({} != {equals}) goto end;", reg(of)),
+            Instr::Tx(_) => unreachable!("tests with transactions are not generated"),
         };
         let _ = writeln!(out, "  {line}");
     }

@@ -220,7 +220,6 @@ extern "C" fn __lf_frame_begins(start: usize, length: usize) {
             .iter()
             .any(|grave| grave.local.meets(start, length))
     {
-        is_opaque();
         pass(local, origin, || take_place(start, length));
     }
 }
@@ -272,7 +271,6 @@ pub(super) fn leaves(caller: usize) {
 
 /// What others may know is gone.
 fn ends(local: Local, origin: Origin) {
-    is_opaque();
     let bury = || {
         own().forget(local);
         bury(local);
@@ -299,6 +297,8 @@ fn bury(local: Local) {
             count
         }
         false => {
+            // Which one is given up depends on others.
+            is_opaque();
             let oldest = frames().oldest.get() % GRAVES;
             frames().oldest.set(oldest + 1);
             oldest

@@ -51,7 +51,14 @@ pub(crate) fn read(files: &[PathBuf], options: &ProveOptions) -> Result<ProofSou
             let place = format!("{name}:{}:{}", error.line, error.column);
             Error::usage(format!("{place}: found {found}, expected {expected}"))
         })?;
-        let program = litmus::translate(&test).program;
+        let program = litmus::translate(&test)
+            .map_err(|_| {
+                usage(
+                    "has transactions, which `prove` does not know yet; `landfall litmus` decides it"
+                        .to_owned(),
+                )
+            })?
+            .program;
         return Ok(ProofSource::Litmus(Box::new(program)));
     }
     let language = language(&options.compiler_flags, files);

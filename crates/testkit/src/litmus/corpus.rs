@@ -25,6 +25,13 @@ pub fn read_corpus(sub: &str) -> Vec<(PathBuf, Test)> {
         .collect()
 }
 
+/// The tests below `litmus/` that need no hardware transactions.
+pub fn read_corpus_without_transactions() -> Vec<(PathBuf, Test)> {
+    let mut corpus = read_corpus("");
+    corpus.retain(|(_, test)| !test.program.has_transactions());
+    corpus
+}
+
 fn collect(dir: &Path, out: &mut Vec<PathBuf>) {
     for entry in std::fs::read_dir(dir).expect("litmus directory") {
         let path = entry.expect("entry").path();

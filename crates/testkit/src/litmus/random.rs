@@ -1,6 +1,7 @@
 //! Random litmus programs that shrink well.
 
 use landfall_litmus::program::*;
+use landfall_litmus::transaction::{Aborts, MAX_NESTING, TxInstr};
 use proptest::prelude::*;
 
 /// An instruction before it has registers and values: those follow from its place.
@@ -25,6 +26,11 @@ pub enum Draft {
     Move,
     /// Exchanges with what the thread read last.
     XchgRead(u8),
+    Begin,
+    End,
+    /// Inside a transaction: always, or if the last read returned this.
+    Abort(Option<i64>),
+    Test,
 }
 
 #[derive(Clone, Debug)]
@@ -35,6 +41,7 @@ pub struct Shape {
     /// What each variable holds at first.
     pub init: Vec<i64>,
     pub recover: bool,
+    pub aborts: Aborts,
     /// Which variables and registers are looked at, as bits by their order.
     pub look: u32,
 }
@@ -79,8 +86,37 @@ pub fn shape(max_threads: usize, max_instrs: usize) -> impl Strategy<Value = Sha
                 lines,
                 init,
                 recover,
+                aborts: Aborts::default(),
                 look,
             })
+    })
+}
+
+/// Programs in which one or two threads begin with a transaction, or come to one after an instruction.
+pub fn transactional(max_threads: usize, max_instrs: usize) -> impl Strategy<Value = Shape> {
+    let aborts = prop_oneof![2 => Just(Aborts::Caused), 1 => Just(Aborts::Spurious)];
+    (shape(max_threads, max_instrs), aborts).prop_flat_map(|(shape, aborts)| {
+        let vars = shape.lines.len() as u8;
+        let inside = prop_oneof![
+            12 => draft(vars).prop_filter("rare", |draft| !matches!(draft, Draft::Flush(..) | Draft::Nt(_) | Draft::Sfence)),
+            1 => draft(vars),
+            1 => prop::option::of(0i64..3).prop_map(Draft::Abort),
+            1 => Just(Draft::Test),
+            1 => Just(Draft::Begin),
+            1 => Just(Draft::End),
+        ];
+        let region = prop::collection::vec(inside, 0..=3);
+        let placed = (0..shape.threads.len(), 0..=2usize, region);
+        (Just(shape), prop::collection::vec(placed, 1..=2)).prop_map(move |(mut shape, regions)| {
+            shape.aborts = aborts;
+            for (thread, at, body) in regions {
+                let code = &mut shape.threads[thread];
+                let at = at.min(code.len());
+                let region = [vec![Draft::Begin], body, vec![Draft::End]].concat();
+                code.splice(at..at, region);
+            }
+            shape
+        })
     })
 }
 
@@ -102,12 +138,14 @@ pub fn build(shape: &Shape) -> Test {
                 init: shape.init[i],
             })
             .collect(),
-        threads: Vec::new(),
+        aborts: shape.aborts,
+        ..LitmusProgram::default()
     };
     let mut places: Vec<Location> = Vec::new();
     for (t, drafts) in shape.threads.iter().enumerate() {
         let mut regs: Vec<RegDecl> = Vec::new();
-        let mut body = Vec::new();
+        let mut body: Vec<Instr> = Vec::new();
+        let mut depth = 0;
         for draft in drafts {
             let last = regs
                 .len()
@@ -182,6 +220,29 @@ pub fn build(shape: &Shape) -> Test {
                 },
                 Draft::Sfence => Instr::Sfence,
                 Draft::Mfence => Instr::Mfence,
+                Draft::Begin if depth < MAX_NESTING => {
+                    depth += 1;
+                    let reg = Some(fresh());
+                    Instr::Tx(TxInstr::Begin { reg })
+                }
+                Draft::Begin => Instr::Mfence,
+                Draft::End => match depth {
+                    0 => Instr::Mfence,
+                    _ => {
+                        depth -= 1;
+                        Instr::Tx(TxInstr::End)
+                    }
+                },
+                Draft::Abort(when) => Instr::Tx(TxInstr::Abort {
+                    code: 7,
+                    when: when
+                        .and_then(|value| Some((Reg(regs.len().checked_sub(1)? as u8), value))),
+                }),
+                Draft::Test => Instr::Tx(TxInstr::Test { reg: fresh() }),
+                Draft::If(equals) if depth > 0 => Instr::Tx(TxInstr::Abort {
+                    code: 3,
+                    when: regs.len().checked_sub(1).map(|n| (Reg(n as u8), equals)),
+                }),
                 Draft::If(equals) => match regs.len() {
                     0 => Instr::Mfence,
                     n => Instr::If {
@@ -191,6 +252,7 @@ pub fn build(shape: &Shape) -> Test {
                 },
             });
         }
+        body.extend((0..depth).map(|_| Instr::Tx(TxInstr::End)));
         places.extend((0..regs.len()).map(|r| Location::Reg {
             thread: t as u8,
             reg: Reg(r as u8),

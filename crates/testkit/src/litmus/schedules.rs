@@ -129,6 +129,7 @@ fn translate_thread(thread: &Thread, order: target::Order) -> Option<Vec<target:
                 b: (equals as u64).into(),
                 to: end,
             },
+            Instr::Tx(_) => return None,
         });
     }
     Some(code)

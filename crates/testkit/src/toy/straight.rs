@@ -1,8 +1,8 @@
 //! Threads that do the same whatever memory holds, and every way to mix them.
 
 use landfall_explore::schedule::{
-    Access, Act, End, Job, NOWHERE, Points, Process, Sleepers, Step, Threads, ThreadsError, Trace,
-    WriteBack,
+    Access, Act, Birth, End, Job, NOWHERE, Points, Process, Sleepers, Step, Threads, ThreadsError,
+    Trace, WriteBack,
 };
 use landfall_model::event::{Action, Event, How, Mark};
 
@@ -10,6 +10,8 @@ use landfall_model::event::{Action, Event, How, Mark};
 #[derive(Debug)]
 pub struct Straight {
     threads: Vec<Vec<Event>>,
+    /// So many events does the first thread make before it creates the others.
+    alone: usize,
     sleepers: Sleepers,
 }
 
@@ -17,7 +19,19 @@ impl Straight {
     pub fn new(threads: Vec<Vec<Event>>) -> Straight {
         Straight {
             threads,
+            alone: 0,
             sleepers: Sleepers::default(),
+        }
+    }
+
+    /// The first thread does something, and then creates the others.
+    pub fn after(beginning: &[Event], mut threads: Vec<Vec<Event>>) -> Straight {
+        if let Some(first) = threads.first_mut() {
+            first.splice(0..0, beginning.iter().copied());
+        }
+        Straight {
+            alone: beginning.len(),
+            ..Straight::new(threads)
         }
     }
 
@@ -31,16 +45,48 @@ impl Straight {
                 issued: tick,
                 after: (0, 0),
                 buffered: 0,
-                need: [(0, 0); 2],
+                need: match (tick, self.born(thread, trace)) {
+                    (0, Some(born)) => [born, (0, 0)],
+                    _ => [(0, 0); 2],
+                },
                 joined: 0,
-                site: 0,
+                site: self.threads[thread][*at - 1].site,
             });
         }
     }
 
-    fn step(&self, thread: usize, at: usize, tick: u32) -> Step {
+    /// What a thread comes after.
+    fn born(&self, thread: usize, trace: &Trace) -> Option<(Process, u32)> {
+        let mut births = trace.births.iter();
+        let birth = births.find(|birth| usize::from(birth.child) == thread)?;
+        Some((birth.parent, birth.tick))
+    }
+
+    /// The first thread has done what it does alone, if this is so: it creates the others.
+    fn create(&self, at: &mut [usize], ticks: &mut [u32], trace: &mut Trace) {
+        if self.alone == 0 || at[0] < self.alone || !trace.births.is_empty() {
+            return;
+        }
+        for (child, at) in at.iter_mut().enumerate().skip(1) {
+            ticks[0] += 1;
+            trace.births.push(Birth {
+                parent: 0,
+                tick: ticks[0],
+                site: 0,
+                child: child as Process,
+                what: child as u64,
+                after: trace.steps.len() as u32,
+            });
+            self.write_backs(child, at, 0, trace);
+        }
+    }
+
+    fn step(&self, thread: usize, at: usize, tick: u32, trace: &Trace) -> Step {
+        let born = self.born(thread, trace).filter(|_| tick == 1);
         let step = Step {
             process: thread as Process,
+            need: born.unwrap_or_default(),
+            site: self.threads[thread][at].site,
             tick,
             ..Step::NOTHING
         };
@@ -96,8 +142,11 @@ impl Threads for Straight {
         let (mut at, mut ticks) = (vec![0; count], vec![0; count]);
         let mut sleepers = std::mem::take(&mut self.sleepers);
         for (thread, at) in at.iter_mut().enumerate() {
-            self.write_backs(thread, at, 0, trace);
+            if self.alone == 0 || thread == 0 {
+                self.write_backs(thread, at, 0, trace);
+            }
         }
+        self.create(&mut at, &mut ticks, trace);
         loop {
             let done = trace.steps.len();
             if done == job.keep {
@@ -105,6 +154,7 @@ impl Threads for Straight {
             }
             let enabled = (0..count)
                 .filter(|&thread| at[thread] < self.threads[thread].len())
+                .filter(|&thread| thread == 0 || self.alone == 0 || !trace.births.is_empty())
                 .fold(0u64, |set, thread| set | 1 << thread);
             if enabled == 0 {
                 trace.end = End::Complete;
@@ -123,7 +173,7 @@ impl Threads for Straight {
                 None => awake.trailing_zeros() as usize,
             };
             ticks[process] += 1;
-            let step = self.step(process, at[process], ticks[process]);
+            let step = self.step(process, at[process], ticks[process], trace);
             at[process] += 1;
             self.write_backs(process, &mut at[process], ticks[process], trace);
             if done >= job.keep {
@@ -131,6 +181,7 @@ impl Threads for Straight {
             }
             trace.steps.push(step);
             trace.enabled.push(enabled.into());
+            self.create(&mut at, &mut ticks, trace);
         }
         self.sleepers = sleepers;
         Ok(())

@@ -8,12 +8,13 @@ use super::condition::{Growth, Observed, place};
 use super::cursor::{LitmusDialect, LitmusToken, TextCursor, TextSpot, quote};
 use super::scope::{NameScope, NamedRegisters, list};
 use crate::program::{LitmusProgram, Location, Observe, Test, Var};
+use crate::transaction::Aborts;
 use landfall_model::order::Platform;
 
 use expectation::expectations;
 pub(crate) use expectation::{join_outcomes, parse_condition, parse_outcome};
 
-const KEYS: [&str; 14] = [
+const KEYS: [&str; 15] = [
     "name",
     "lines",
     "init",
@@ -26,12 +27,13 @@ const KEYS: [&str; 14] = [
     "exists",
     "never",
     "always",
+    "aborts",
     "platform",
     "source",
 ];
 
 /// Words with a meaning of their own; a variable of that name could not be told from them.
-pub(crate) const VERBS: [&str; 15] = [
+pub(crate) const VERBS: [&str; 19] = [
     "nt",
     "if",
     "xchg",
@@ -47,6 +49,10 @@ pub(crate) const VERBS: [&str; 15] = [
     "sfence",
     "mfence",
     "lfence",
+    "xbegin",
+    "xend",
+    "xabort",
+    "xtest",
 ];
 
 /// One `key: value` line.
@@ -113,6 +119,7 @@ pub(crate) fn parse(stem: &str, text: &str) -> Result<Test, ParseError> {
     }
     statement::refuse_unused(&suspects, &observed.places, &scope)?;
     let platform = find("platform").map_or(Ok(Platform::Adr), platform)?;
+    scope.program.aborts = find("aborts").map_or(Ok(Aborts::Spurious), aborts)?;
     let observe = observe(observed, find("recover").is_some(), &scope.program);
     Ok(Test {
         asked: None,
@@ -295,6 +302,19 @@ fn platform(entry: &LitLine<'_>) -> Result<Platform, ParseError> {
     };
     cursor.end("nothing more")?;
     Ok(platform)
+}
+
+fn aborts(entry: &LitLine<'_>) -> Result<Aborts, ParseError> {
+    let mut cursor = entry.cursor();
+    let aborts = if cursor.take_word("caused") {
+        Aborts::Caused
+    } else if cursor.take_word("spurious") {
+        Aborts::Spurious
+    } else {
+        return Err(cursor.unexpected("`spurious` or `caused`"));
+    };
+    cursor.end("nothing more")?;
+    Ok(aborts)
 }
 
 pub(crate) fn one_spaced(text: &str) -> String {

@@ -3,10 +3,12 @@
 use crate::parse::ParseError;
 use crate::parse::cursor::{LitmusToken, TextCursor, TextSpot, quote};
 use crate::parse::scope::NameScope;
-use crate::program::{FlushKind, Instr, Location, Operand, Reg, RmwOp, Var};
+use crate::program::{FlushKind, Instr, Location, Operand, Reg, RmwOp, Value, Var};
+use crate::transaction::{MAX_NESTING, TxInstr};
 
 const A_STATEMENT: &str = "a statement: `x = 1`, `r1 = x`, `x = nt 1`, `r1 = xchg x 1` (or `cas`, `faa`, `fas`, `fand`, \
-     `for`, `fxor`), `clflush x`, `clflushopt x`, `clwb x`, `sfence`, `mfence`, `lfence`, `if r1 == 1`";
+     `for`, `fxor`), `clflush x`, `clflushopt x`, `clwb x`, `sfence`, `mfence`, `lfence`, `if r1 == 1`, `r1 = xbegin`, `xend`, \
+     `xabort 1`, `xabort 1 if r1 == 1`, `r1 = xtest`";
 
 /// A register set to what has nothing to do with the memory. Unless something uses it later, it may just as well be a
 /// variable that was misspelt.
@@ -23,6 +25,7 @@ pub(super) fn thread_body(
     thread: usize,
 ) -> Result<Vec<SuspectWord>, ParseError> {
     let mut suspects: Vec<SuspectWord> = Vec::new();
+    let mut open = OpenTransactions::default();
     let declared = scope
         .program
         .threads
@@ -35,6 +38,7 @@ pub(super) fn thread_body(
             cursor.next();
         } else {
             let instr = LitStatement { scope, thread }.read(cursor)?;
+            open.take(&instr, spot)?;
             scope.push(thread, instr, spot)?;
             suspects.retain(|suspect| instr.uses().all(|used| used != suspect.reg));
             if let Instr::Move { reg, .. } = instr
@@ -47,7 +51,42 @@ pub(super) fn thread_body(
             cursor.expect(";", "`;` or the end of the line after the statement")?;
         }
     }
+    open.close(cursor)?;
     Ok(suspects)
+}
+
+/// How deep in transactions the thread's text is.
+#[derive(Default)]
+struct OpenTransactions(usize);
+
+impl OpenTransactions {
+    fn take(&mut self, instr: &Instr, spot: TextSpot) -> Result<(), ParseError> {
+        match instr {
+            Instr::Tx(TxInstr::Begin { .. }) if self.0 == MAX_NESTING => {
+                let found = format!("`xbegin` number {} within one another", self.0 + 1);
+                return Err(spot.error(found, format!("at most {MAX_NESTING}")));
+            }
+            Instr::Tx(TxInstr::Begin { .. }) => self.0 += 1,
+            Instr::Tx(TxInstr::End) if self.0 == 0 => {
+                let expected = "an `xbegin` before it: an `xend` outside a transaction is a fault";
+                return Err(spot.error("`xend`", expected));
+            }
+            Instr::Tx(TxInstr::End) => self.0 -= 1,
+            Instr::If { .. } if self.0 > 0 => {
+                let expected = "no `if` inside a transaction: `xabort 1 if r1 == 1`, or an `if` behind the `xend`";
+                return Err(spot.error("`if`", expected));
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn close(&self, cursor: &mut TextCursor<'_>) -> Result<(), ParseError> {
+        match self.0 {
+            0 => Ok(()),
+            _ => Err(cursor.unexpected("the `xend` of the transaction")),
+        }
+    }
 }
 
 /// Refuses what is set and never used: neither in its thread nor by what is observed.
@@ -98,7 +137,14 @@ impl LitStatement<'_> {
             "clflush" => self.variable(cursor).map(flush(FlushKind::Clflush)),
             "clflushopt" => self.variable(cursor).map(flush(FlushKind::Clflushopt)),
             "clwb" => self.variable(cursor).map(flush(FlushKind::Clwb)),
-            "if" => self.condition(cursor),
+            "if" => {
+                let (reg, equals) = self.condition(cursor)?;
+                Ok(Instr::If { reg, equals })
+            }
+            "xbegin" => Ok(Instr::Tx(TxInstr::Begin { reg: None })),
+            "xend" => Ok(Instr::Tx(TxInstr::End)),
+            "xabort" => self.abort(cursor),
+            "xtest" => Err(spot.error("`xtest` without a register", "`r1 = xtest`")),
             "cas" => Err(spot.error("`cas` without a register", "`r1 = cas x 0 1`")),
             _ => match rmw_op(word) {
                 Some(op) => self.rmw(cursor, None, op),
@@ -156,6 +202,14 @@ impl LitStatement<'_> {
             cursor.next();
             let reg = self.scope.reg_or_new(self.thread, name, spot)?;
             return self.rmw(cursor, Some(reg), op);
+        }
+        if matches!(word, "xbegin" | "xtest") {
+            cursor.next();
+            let reg = self.scope.reg_or_new(self.thread, name, spot)?;
+            return Ok(Instr::Tx(match word {
+                "xbegin" => TxInstr::Begin { reg: Some(reg) },
+                _ => TxInstr::Test { reg },
+            }));
         }
         if word == "cas" {
             cursor.next();
@@ -216,14 +270,27 @@ impl LitStatement<'_> {
         })
     }
 
-    fn condition(&mut self, cursor: &mut TextCursor<'_>) -> Result<Instr, ParseError> {
+    /// What follows `xabort`.
+    fn abort(&mut self, cursor: &mut TextCursor<'_>) -> Result<Instr, ParseError> {
+        let spot = cursor.spot();
+        let code = cursor.value("a code from 0 to 255")?;
+        let code = u8::try_from(code)
+            .map_err(|_| spot.error(quote(&code.to_string()), "a code from 0 to 255"))?;
+        let when = match cursor.take_word("if") {
+            true => Some(self.condition(cursor)?),
+            false => None,
+        };
+        Ok(Instr::Tx(TxInstr::Abort { code, when }))
+    }
+
+    fn condition(&mut self, cursor: &mut TextCursor<'_>) -> Result<(Reg, Value), ParseError> {
         let (name, spot) = cursor.word("a register")?;
         let Some(reg) = self.scope.reg(self.thread, name) else {
             return Err(self.unknown(name, spot));
         };
         cursor.expect("==", "`==` and a number")?;
         let equals = cursor.value("a number")?;
-        Ok(Instr::If { reg, equals })
+        Ok((reg, equals))
     }
 
     fn variable(&mut self, cursor: &mut TextCursor<'_>) -> Result<Var, ParseError> {

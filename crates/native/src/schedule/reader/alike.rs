@@ -9,7 +9,7 @@ const MOST_ALIKE: usize = 64;
 impl TraceReader {
     /// Threads that one thread created with no transition in between, to run the same on the same argument, are alike unless one of them
     /// looked at what it alone has.
-    pub(super) fn tell_alike(&self, trace: &mut Trace) {
+    pub(in super::super) fn tell_alike(&self, trace: &mut Trace) {
         let Trace { births, alike, .. } = trace;
         alike.clear();
         // Their numbers say who was faster; or one of them had the number of another before; or there are more than are told apart.

@@ -643,8 +643,13 @@ impl TraceReader {
         }
     }
 
+    /// Transitions so far.
+    pub(super) fn at(&self) -> usize {
+        self.at
+    }
+
     /// A transition of which nothing more will be heard.
-    fn close(&mut self, trace: &mut Trace) -> Result<(), ThreadsError> {
+    pub(super) fn close(&mut self, trace: &mut Trace) -> Result<(), ThreadsError> {
         let Some(open) = self.open.take() else {
             return Ok(());
         };

@@ -3,8 +3,9 @@
 use super::memory::{Contradiction, Span, SteppedMemory, Waiting};
 use super::plain::PlainUses;
 use landfall_vocab::record::{COMPANIONS, RecordKind, Records, Traced, access, step};
-use landfall_vocab::shared::{End, FEW_THREADS, LOCK};
+use landfall_vocab::shared::{End, FEW_THREADS, LOCK, UNJUDGED};
 use rustc_hash::FxHashMap;
+use std::collections::VecDeque;
 
 pub(super) const NONE: u32 = u32::MAX;
 /// Bytes of trace that are remembered, at most.
@@ -29,6 +30,7 @@ pub(super) struct Place {
 /// From a place to the next one.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Way {
+    pub(super) from: u32,
     pub(super) found: u64,
     pub(super) to: u32,
     /// What it writes into the trace: from and to, in [`Known::bytes`]; and what it does: in [`Known::deeds`].
@@ -123,6 +125,18 @@ struct Reading {
     replaced: u32,
     bytes: Vec<u8>,
     deeds: Vec<Deed>,
+    /// Ways and commits, in the order of their records.
+    went: Vec<Went>,
+    /// Per thread: stores that wait, by their deeds.
+    entered: Vec<VecDeque<u32>>,
+}
+
+/// What a record of a step begins; the first of all is before any.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Went {
+    Way(u32),
+    /// Of the store that is that deed.
+    Commit(u32),
 }
 
 fn word(record: &Traced<'_>, number: usize) -> u64 {
@@ -184,6 +198,16 @@ impl Known {
         number
     }
 
+    /// The ways and commits of the run that was learned last, in the order of their records.
+    pub(super) fn went(&self) -> &[Went] {
+        &self.reading.went
+    }
+
+    /// The last run was not learned from.
+    pub(super) fn learns_nothing(&mut self) {
+        self.reading.went.clear();
+    }
+
     /// Takes in the trace of a run that ended by itself, with this code.
     pub(super) fn learn(
         &mut self,
@@ -192,6 +216,7 @@ impl Known {
         code: i32,
     ) -> Result<(), Inexplicable> {
         if self.bytes.len() > MOST_BYTES {
+            self.learns_nothing();
             return Ok(());
         }
         let mut reading = std::mem::take(&mut self.reading);
@@ -246,6 +271,8 @@ impl Known {
                 self.arrive(reading);
                 // The next record says what was stored.
                 (reading.running, reading.left) = (thread, NONE);
+                let store = reading.entered[thread].pop_front();
+                reading.went.push(Went::Commit(store.unwrap_or(NONE)));
                 match record.flags == step::COMMIT && record.value == 0 {
                     true => Ok(()),
                     false => Err(Inexplicable),
@@ -409,6 +436,9 @@ impl Known {
             // A fence of the source.
             return Ok(());
         }
+        if object == UNJUDGED {
+            return Ok(());
+        }
         let is_plain_store =
             flags & (access::READ | access::WRITE | access::LOCKED) == access::WRITE;
         if object & LOCK != 0 {
@@ -426,6 +456,7 @@ impl Known {
                 value: word(record, 1),
                 object,
                 origin: u64::from(record.origin.site) | u64::from(record.origin.caller) << 32,
+                deed: NONE,
             };
             self.memory.push(thread, store);
             reading.deeds.push(Deed::Buffers(store));
@@ -493,6 +524,7 @@ impl Known {
                 self.bytes.extend_from_slice(&reading.bytes);
                 self.deeds.extend_from_slice(&reading.deeds);
                 self.ways.push(Way {
+                    from: reading.left,
                     found,
                     to: NONE,
                     bytes: (bytes, self.bytes.len() as u32),
@@ -507,10 +539,13 @@ impl Known {
         };
         reading.on[reading.running] = way;
         reading.leaves_behind |= u64::from(reading.stores) << reading.running;
+        reading.went.push(Went::Way(way));
         let deeds = self.ways[way as usize].deeds;
         for number in deeds.0..deeds.1 {
-            if let Deed::Creates { thread, .. } = self.deeds[number as usize] {
-                reading.born[usize::from(thread)] = number;
+            match self.deeds[number as usize] {
+                Deed::Creates { thread, .. } => reading.born[usize::from(thread)] = number,
+                Deed::Buffers(_) => reading.entered[reading.running].push_back(number),
+                _ => {}
             }
         }
         reading.left = NONE;
@@ -536,6 +571,9 @@ impl Reading {
         }
         (self.unfenced, self.leaves_behind) = (0, 0);
         (self.beside, self.alone, self.code) = (0, false, None);
+        self.went.clear();
+        self.entered.resize_with(FEW_THREADS, VecDeque::new);
+        self.entered.iter_mut().for_each(VecDeque::clear);
     }
 
     /// A thread takes the step that it stands before.

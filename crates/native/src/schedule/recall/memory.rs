@@ -25,7 +25,7 @@ impl Span {
 }
 
 #[derive(Clone, Copy, Debug)]
-struct LineBytes {
+pub(super) struct LineBytes {
     bytes: [u8; LINE],
     known: u64,
 }
@@ -38,6 +38,8 @@ pub(super) struct Waiting {
     /// As the trace names them: the place, and who stored.
     pub(super) object: u64,
     pub(super) origin: u64,
+    /// The deed that it is.
+    pub(super) deed: u32,
 }
 
 /// Lines keep their numbers for the whole search. What they hold before any step is learned from what steps find.
@@ -115,6 +117,30 @@ impl SteppedMemory {
 
     pub(super) fn store(&mut self, span: Span, value: u64) {
         self.now[span.line as usize].store(span, value);
+    }
+
+    /// The line of these bytes, as it is.
+    pub(super) fn line_of(&self, span: Span) -> LineBytes {
+        self.now[span.line as usize]
+    }
+
+    /// It is as it was.
+    pub(super) fn put_line(&mut self, line: u32, bytes: LineBytes) {
+        self.now[line as usize] = bytes;
+    }
+
+    /// The newest store of a thread was not made.
+    pub(super) fn take_newest(&mut self, thread: usize) {
+        self.buffers[thread].pop_back();
+        if self.buffers[thread].is_empty() {
+            self.waiting &= !(1 << thread);
+        }
+    }
+
+    /// The oldest store of a thread has not left its buffer.
+    pub(super) fn put_oldest(&mut self, thread: usize, store: Waiting) {
+        self.buffers[thread].push_front(store);
+        self.waiting |= 1 << thread;
     }
 
     pub(super) fn push(&mut self, thread: usize, store: Waiting) {

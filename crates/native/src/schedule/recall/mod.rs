@@ -11,6 +11,9 @@
 //! the heap, loops that wait, persistent memory. The runtime says so ([`landfall_vocab::shared::SlotHeader::opaque`]), or a record
 //! does that is not known here. Some executions are run all the same, to compare.
 
+mod additions;
+mod continued;
+mod course;
 mod known;
 mod memory;
 mod plain;
@@ -19,12 +22,18 @@ mod play;
 use super::ahead::Landed;
 use crate::execution::Outcome;
 use crate::job::{Job, Policy};
+use additions::Additions;
+pub(super) use additions::Sizes;
+use continued::Continued;
 use known::Known;
-use landfall_vocab::shared::FEW_THREADS;
+use landfall_explore::schedule::{self, Birth, Process, Trace};
+use landfall_vocab::shared::{FEW_THREADS, MOST_CHOICES};
 use play::Player;
 
 /// Executions that are put together between two that are run as well; at first, as many as there were before.
 const COMPARE_EVERY: u64 = 8192;
+/// After so many that went on from the one before, each at once, nothing is asked for ahead of its time.
+const AT_ONCE: u32 = 4;
 
 #[derive(Clone, Debug, Default)]
 pub(super) struct Recall {
@@ -36,6 +45,13 @@ pub(super) struct Recall {
     compare_at: u64,
     /// All of them are.
     compare_all: bool,
+    /// What ways add to an execution, unless that is not known after all.
+    additions: Option<Additions>,
+    continued: Continued,
+    /// Executions in a row that went on from the one before.
+    at_once: u32,
+    /// Who is like whom, where these were born.
+    alike: (Vec<Birth>, Vec<Process>),
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -70,8 +86,93 @@ impl Recall {
         }
     }
 
+    /// Another search begins: sets have other numbers in it.
+    pub(super) fn begin_search(&mut self) {
+        self.additions = (self.state == RecallState::On).then(Additions::default);
+        self.continued.forget();
+        self.at_once = 0;
+    }
+
+    /// Is it to be known how much of an execution each of its records adds?
+    pub(super) fn wants_sizes(&self) -> bool {
+        self.state == RecallState::On && self.additions.is_some()
+    }
+
+    /// What was learned last added this to its execution.
+    pub(super) fn learn_additions(&mut self, trace: &Trace, sizes: &[Sizes]) {
+        let Some(additions) = &mut self.additions else {
+            return;
+        };
+        if self.state != RecallState::On || additions.learn(&self.known, trace, sizes).is_err() {
+            self.additions = None;
+        }
+    }
+
+    /// Goes on from the last execution, if all that this one does is known: the code that it ends with.
+    pub(super) fn go_on(
+        &mut self,
+        (told, threads): (&Job, usize),
+        job: &schedule::Job<'_>,
+        trace: &mut Trace,
+    ) -> Option<i32> {
+        let additions = self.additions.as_ref()?;
+        let possible = self.state == RecallState::On
+            && !self.is_due()
+            && suits(told)
+            && job.follow.len() < MOST_CHOICES as usize
+            && additions.mean_the_same(&trace.sets);
+        let code = match possible {
+            true => (self.continued).run((&mut self.known, additions), threads, job, trace),
+            false => None,
+        };
+        match code {
+            Some(_) => {
+                self.played += 1;
+                self.at_once += 1;
+            }
+            None => {
+                self.at_once = 0;
+                self.continued.forget();
+            }
+        }
+        code
+    }
+
+    /// Is an execution what going on from another one would have made of it?
+    pub(super) fn would_go_on_to(
+        &mut self,
+        threads: usize,
+        job: &schedule::Job<'_>,
+        trace: &Trace,
+    ) -> bool {
+        let Some(additions) = &self.additions else {
+            return true;
+        };
+        let sizes = (&mut self.known, additions);
+        self.continued.agrees(sizes, threads, job, trace)
+    }
+
+    /// Is nearly everything put together at once?
+    pub(super) fn is_at_once(&self) -> bool {
+        self.at_once >= AT_ONCE
+    }
+
+    /// Who is like whom in an execution, if that was asked before; or asks.
+    pub(super) fn tell_alike(&mut self, trace: &mut Trace, ask: impl FnOnce(&mut Trace)) {
+        let (births, alike) = &mut self.alike;
+        if births.is_empty() || *births != trace.births {
+            ask(trace);
+            births.clone_from(&trace.births);
+            alike.clone_from(&trace.alike);
+            return;
+        }
+        trace.alike.clone_from(alike);
+    }
+
     /// A run did this. `opaque`: the runtime saw something that may come out differently another time.
     pub(super) fn learn(&mut self, trace: &[u8], outcome: &Outcome, opaque: bool, job: &Job) {
+        self.continued.forget();
+        self.alike.0.clear();
         if self.state != RecallState::On {
             return;
         }
@@ -79,6 +180,7 @@ impl Recall {
             return self.give_up();
         }
         let Outcome::Exited { code } = *outcome else {
+            self.known.learns_nothing();
             return;
         };
         if self.known.learn(trace, job.threads.buffered, code).is_err() {
@@ -89,6 +191,7 @@ impl Recall {
     fn give_up(&mut self) {
         self.state = RecallState::GivenUp;
         self.known = Known::default();
+        self.additions = None;
     }
 
     /// Is everything compared? Then nothing is done ahead of its time.
@@ -101,6 +204,7 @@ impl Recall {
         if self.state != RecallState::On || !suits(job) {
             return None;
         }
+        self.continued.forget();
         let (trace, code) = self.player.play(&mut self.known, job)?;
         self.played += 1;
         Some(Landed {
@@ -112,8 +216,13 @@ impl Recall {
     }
 
     /// Is the next execution that is put together to be run as well?
+    fn is_due(&self) -> bool {
+        self.played >= self.compare_at || self.compare_all
+    }
+
+    /// As [`Recall::is_due`]; it is then.
     pub(super) fn compares(&mut self) -> bool {
-        let due = self.played >= self.compare_at || self.compare_all;
+        let due = self.is_due();
         if due {
             self.compare_at = self.played + self.played.clamp(1, COMPARE_EVERY);
         }

@@ -123,6 +123,7 @@ impl ScheduleJudging {
                     }
                     continue;
                 }
+                let finding = kept.whole(&finding);
                 tell(&finding, kept, power, &mut places, shown, bugs, report)?;
             }
         }

@@ -45,10 +45,11 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::time::Instant;
 
-/// Searches a program that creates threads.
+/// Searches a program that creates threads; on this server, if there is one already.
 pub(super) fn check<'w>(
     options: &Asked,
     target: &BuiltTarget,
+    server: Option<Server>,
     (earlier, started): (&SearchReport, Instant),
     watch: &'w CheckWatch<'w>,
 ) -> Result<SearchReport, Error> {
@@ -63,7 +64,10 @@ pub(super) fn check<'w>(
     // Not every program ends; what comes later is seen by the search.
     let mut short = job.clone();
     short.threads.most_steps = Some(options.most_steps() as u64);
-    let mut first = FirstRun::of(programs, &short)?;
+    let mut first = match server {
+        Some(server) => FirstRun::on(server, &short)?,
+        None => FirstRun::of(programs, &short)?,
+    };
     if let Some(refusal) = first.refusal() {
         return Err(refusal);
     }
