@@ -433,6 +433,11 @@ impl RecoveryPath {
         left
     }
 
+    /// Lines of which something was read that was stored.
+    pub fn lines_read(&self) -> impl Iterator<Item = Line> + '_ {
+        self.lines.keys().copied()
+    }
+
     /// Versions of a line of the first execution that agree with everything read so far; none if nothing was.
     pub fn versions_read(&self, line: Line) -> Option<Span> {
         self.lines.get(&line)?.first().copied()

@@ -7,14 +7,17 @@ use landfall_vocab::record::Origin;
 use landfall_vocab::record::{Record, RecordKind};
 use std::collections::{HashMap, HashSet};
 
-/// Slots of the table: a power of two.
+/// Slots of the table, at first and at most: powers of two.
 const SLOTS: usize = 4096;
+const MOST_SLOTS: usize = 1 << 17;
 /// Distinct values that are told apart, per place and per word.
 const MOST_VALUES: usize = 64;
 
 #[derive(Clone, Debug, Default)]
 pub struct Covered {
     recent: Vec<Option<(SeenReads, u64)>>,
+    /// How many were driven out of the table since it has its size: too many, and it grows.
+    driven_out: usize,
     places: HashMap<Origin, ReadAt>,
     words: HashMap<u64, Vec<(u8, u64)>>,
 }
@@ -52,15 +55,27 @@ impl Covered {
         if self.recent.is_empty() {
             self.recent.resize(SLOTS, None);
         }
-        let slot = &mut self.recent[slot(seen)];
+        let at = slot(seen, self.recent.len());
+        let slot = &mut self.recent[at];
         match slot {
             Some((known, times)) if *known == seen => *times += 1,
             _ => {
                 if let Some((old, times)) = slot.replace((seen, 1)) {
                     self.keep(old, times);
+                    self.driven_out += 1;
+                    if self.driven_out > 4 * self.recent.len() && self.recent.len() < MOST_SLOTS {
+                        self.grow();
+                    }
                 }
             }
         }
+    }
+
+    fn grow(&mut self) {
+        let larger = 2 * self.recent.len();
+        self.settle();
+        self.recent.resize(larger, None);
+        self.driven_out = 0;
     }
 
     fn keep(&mut self, seen: SeenReads, times: u64) {
@@ -126,10 +141,10 @@ impl Covered {
     }
 }
 
-fn slot(seen: SeenReads) -> usize {
+fn slot(seen: SeenReads, slots: usize) -> usize {
     let mixed = (seen.word ^ seen.value.rotate_left(23)).wrapping_mul(0x9e37_79b9_7f4a_7c15)
         ^ u64::from(seen.origin.site).wrapping_mul(0xd6e8_feb8_6659_fd93);
-    (mixed >> 40) as usize & (SLOTS - 1)
+    (mixed >> 40) as usize & (slots - 1)
 }
 
 fn remember<T: PartialEq>(values: &mut Vec<T>, value: T) {
@@ -182,5 +197,22 @@ mod tests {
         assert_eq!(covered.found(64, 0x0f), [7]);
         assert_eq!(covered.found(72, 0xff).len(), 4);
         assert_eq!(covered.found(72, 0x0f), Vec::<u64>::new());
+    }
+
+    #[test]
+    fn what_does_not_fit_is_counted_all_the_same() {
+        let mut covered = Covered::default();
+        let words = 3 * SLOTS as u64;
+        for _ in 0..20 {
+            (0..words).for_each(|word| covered.record(&read(word as u32, 8 * word, 0xff, word)));
+        }
+        assert!(covered.recent.len() > SLOTS);
+        covered.join(Covered::default());
+        assert_eq!(covered.places().count() as u64, words);
+        assert!(
+            covered
+                .places()
+                .all(|(_, at)| at.reads == 20 && at.values.len() == 1)
+        );
     }
 }

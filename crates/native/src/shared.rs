@@ -6,7 +6,7 @@ use landfall_vocab::shared::{
     CHOICES_AT, CLIENT_AT, CONTROL_LEN, Control, IMAGE_AT, IMAGE_LEN, IMAGE_LINE, INPUTS_AT,
     InputValue, JobHeader, MAGIC, MOST_CHOICES, OUTPUT, Outcome, SCRIPT_LEN, SITES_AT, SITES_LEN,
     SLEEPERS_AT, SLOT_LEN, SLOTS, SLOTS_AT, STDERR_AT, STDIN_AT, STDOUT_AT, Sleeper, SlotHeader,
-    TOTAL_LEN, TRACE_AT, TRACE_LEN, output_head, point, question,
+    TOTAL_LEN, TRACE_AT, TRACE_LEN, output_head, point, question, trace_kept,
 };
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
@@ -202,11 +202,7 @@ impl SharedMapping {
 
     /// Gives memory of an unusually large trace back to the system.
     pub(crate) fn trim(&self, index: usize, used: u64) {
-        let keep = if index.is_multiple_of(SLOTS) {
-            256 << 20
-        } else {
-            1 << 20
-        };
+        let keep = trace_kept(index);
         if used > keep {
             let at = Self::slot_at(index) + TRACE_AT + keep;
             let mode = libc::FALLOC_FL_PUNCH_HOLE | libc::FALLOC_FL_KEEP_SIZE;

@@ -674,23 +674,61 @@ impl<'a> Records<'a> {
 
 /// The beginning of a trace as one number, so that it can be compared without being looked at. Whole words.
 pub fn digest(bytes: &[u8]) -> u64 {
-    const FACTOR: u64 = 0x9e37_79b9_7f4a_7c15;
+    DigestSoFar::default().and(bytes)
+}
+
+/// The digest of a beginning that goes on.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct DigestSoFar {
     // Four chains: each has to wait for its own multiplications only.
-    let mut chains = [1u64, 2, 3, 4];
-    let (rows, rest) = bytes.as_chunks::<32>();
-    let mix = |chain: u64, word: u64| (chain ^ word).wrapping_mul(FACTOR).rotate_left(29);
-    for row in rows {
-        let (words, _) = row.as_chunks::<8>();
-        for (chain, word) in chains.iter_mut().zip(words) {
-            *chain = mix(*chain, u64::from_le_bytes(*word));
+    chains: [u64; 4],
+    length: usize,
+}
+
+impl Default for DigestSoFar {
+    fn default() -> DigestSoFar {
+        DigestSoFar {
+            chains: [1, 2, 3, 4],
+            length: 0,
         }
     }
-    let (words, _) = rest.as_chunks::<8>();
-    for word in words {
-        chains[0] = mix(chains[0], u64::from_le_bytes(*word));
+}
+
+const fn mix(chain: u64, word: u64) -> u64 {
+    const FACTOR: u64 = 0x9e37_79b9_7f4a_7c15;
+    (chain ^ word).wrapping_mul(FACTOR).rotate_left(29)
+}
+
+impl DigestSoFar {
+    /// How many bytes it is of.
+    pub fn length(&self) -> usize {
+        self.length
     }
-    let [a, b, c, d] = chains;
-    [b, c, d, bytes.len() as u64].into_iter().fold(a, mix)
+
+    /// Takes in what comes next, in whole rows; the rest is left.
+    pub fn take(&mut self, bytes: &[u8]) {
+        let (rows, _) = bytes.as_chunks::<32>();
+        for row in rows {
+            let (words, _) = row.as_chunks::<8>();
+            for (chain, word) in self.chains.iter_mut().zip(words) {
+                *chain = mix(*chain, u64::from_le_bytes(*word));
+            }
+        }
+        self.length += 32 * rows.len();
+    }
+
+    /// The digest, once these come last.
+    pub fn and(mut self, bytes: &[u8]) -> u64 {
+        let all = self.length + bytes.len();
+        let before = self.length;
+        self.take(bytes);
+        let (words, _) = bytes[self.length - before..].as_chunks::<8>();
+        for word in words {
+            self.chains[0] = mix(self.chains[0], u64::from_le_bytes(*word));
+        }
+        let [a, b, c, d] = self.chains;
+        [b, c, d, all as u64].into_iter().fold(a, mix)
+    }
 }
 
 /// Bytes a payload of this length occupies.

@@ -29,6 +29,15 @@ pub const PLAIN_PROCESSOR: &str = concat!(
 );
 
 pub const SLOTS: usize = 128;
+
+/// Bytes of a slot's trace whose memory is never given back to the system.
+pub const fn trace_kept(slot: usize) -> u64 {
+    match slot % SLOTS {
+        0 => 256 << 20,
+        _ => 1 << 20,
+    }
+}
+
 pub const FRAMES: usize = 64;
 pub const TEXT: usize = 1024;
 pub const OUTPUT: u64 = 1 << 20;

@@ -79,6 +79,13 @@ pub struct VersionChoice {
     pub clock: Vec<u32>,
 }
 
+/// A power failure that leaves what the first transitions did and nothing else, and the lines that others store to.
+#[derive(Clone, Debug)]
+pub(super) struct DurableStart {
+    choice: VersionChoice,
+    open: Vec<usize>,
+}
+
 impl Crashes {
     /// Of the search's last execution.
     pub fn of(search: &dyn Explored) -> Crashes {
@@ -356,7 +363,16 @@ impl Crashes {
         least: VersionChoice,
         admits: &impl Fn(usize, u32) -> bool,
     ) -> Option<VersionChoice> {
-        let Some(circle) = self.circle(&least) else {
+        self.complete_among(least, admits, None)
+    }
+
+    fn complete_among(
+        &self,
+        least: VersionChoice,
+        admits: &impl Fn(usize, u32) -> bool,
+        among: Option<&[usize]>,
+    ) -> Option<VersionChoice> {
+        let Some(circle) = self.circle(&least, among) else {
             return Some(least);
         };
         circle.iter().find_map(|&flush| {
@@ -364,18 +380,55 @@ impl Crashes {
             let mut raised = least.clone();
             let above = least.versions[line] + 1;
             self.raise(&mut raised, line, above, admits)
-                .then(|| self.complete(raised, admits))?
+                .then(|| self.complete_among(raised, admits, among))?
         })
     }
 
-    /// Write-backs that are complete, and whose line was stored to since the version chosen.
-    fn racing(&self, choice: &VersionChoice) -> Vec<usize> {
+    /// What is left where the first transitions have happened, all that they stored is durable ([`Crashes::keeps`]), and nothing else has.
+    pub(super) fn after(&self, steps: &[Step], first: usize) -> DurableStart {
+        let mut choice = self.nothing();
+        for step in &steps[..first] {
+            let known = &mut choice.clock[usize::from(step.process)];
+            *known = step.tick.max(*known);
+        }
+        let mut open = Vec::new();
+        for (line, of) in self.lines.iter().enumerate() {
+            let durable = of.stores.partition_point(|&at| (at as usize) < first);
+            choice.versions[line] = durable as u32;
+            if durable < of.stores.len() {
+                open.push(line);
+            }
+        }
+        DurableStart { choice, open }
+    }
+
+    /// Can a power failure after such a start leave versions that are admitted? Of all lines but these, any is.
+    pub(super) fn leaves(
+        &self,
+        start: &DurableStart,
+        lines: impl Iterator<Item = usize>,
+        admits: &impl Fn(usize, u32) -> bool,
+    ) -> bool {
+        let mut least = start.choice.clone();
+        let mut lines = lines;
+        lines.all(|line| self.raise(&mut least, line, 0, admits))
+            && self
+                .complete_among(least, admits, Some(&start.open))
+                .is_some()
+    }
+
+    /// Write-backs that are complete, and whose line, one of these, was stored to since the version chosen.
+    fn racing(&self, choice: &VersionChoice, among: Option<&[usize]>) -> Vec<usize> {
         let complete = |number: &usize| {
             let flush = &self.flushes[*number];
             choice.clock[usize::from(flush.by.0)] >= flush.by.1
         };
-        let old = (0..self.lines.len())
-            .filter(|&line| self.known(line, &choice.clock) > choice.versions[line]);
+        let is_old = |line: &usize| self.known(*line, &choice.clock) > choice.versions[*line];
+        let old: Vec<usize> = match among {
+            Some(lines) => lines.iter().copied().filter(is_old).collect(),
+            None => (0..self.lines.len()).filter(is_old).collect(),
+        };
+        let old = old.into_iter();
         let of_old = old.flat_map(|line| self.of_line[line].iter().map(|&number| number as usize));
         let mut racing: Vec<usize> = of_old.filter(complete).collect();
         racing.sort_unstable();
@@ -383,14 +436,14 @@ impl Crashes {
     }
 
     /// Write-backs each of which would have to come before the next, if the power failed with these versions.
-    fn circle(&self, choice: &VersionChoice) -> Option<Vec<usize>> {
+    fn circle(&self, choice: &VersionChoice, among: Option<&[usize]>) -> Option<Vec<usize>> {
         // `a` comes before a store that is newer than chosen, and that store before `b`.
         let before = |a: usize, b: usize| {
             let line = self.flushes[a].line;
             self.known(line, &self.flushes[b].clock) > choice.versions[line]
         };
         // Those that nothing comes before are not in a circle; then those that only such come before; and so on.
-        let mut left = self.racing(choice);
+        let mut left = self.racing(choice, among);
         loop {
             let count = left.len();
             let still = left.clone();
@@ -424,7 +477,7 @@ impl Crashes {
         };
         // Which transitions of the trace each store waits for besides what happens before it.
         let mut waits: Vec<(u32, u32)> = Vec::new();
-        for number in self.racing(choice) {
+        for number in self.racing(choice, None) {
             let flush = &self.flushes[number];
             let newer = &self.lines[flush.line].stores[choice.versions[flush.line] as usize..];
             for &store in newer.iter().filter(|store| happened(store)) {

@@ -5,7 +5,7 @@
 //! nothing is run. Schedules that differ in nothing a checker could see are judged once.
 
 use super::begun::Begun;
-use super::crash::mix;
+use super::crash::{DurableStart, mix};
 use super::explored::Explored;
 use super::judged::{Names, execution_with_points};
 use super::power::{Power, Traced};
@@ -170,7 +170,10 @@ impl Judge {
         let recoveries = Possible {
             judged: JudgedTrees { trees: &trees },
             traced,
-            before: first.before().cloned(),
+            before: first.before().map(|before| {
+                let first = before.reached.steps;
+                (before.clone(), traced.crashes.after(&trace.steps, first))
+            }),
         };
         let cuts = (0, first.end());
         self.walked += walk(
@@ -267,7 +270,8 @@ fn signature(execution: &Execution, traced: u128) -> u128 {
 struct Possible<'a> {
     judged: JudgedTrees<'a>,
     traced: &'a Traced,
-    before: Option<Rc<DurableBeginning>>,
+    /// What came before what is judged, and where that leaves power failures.
+    before: Option<(Rc<DurableBeginning>, DurableStart)>,
 }
 
 impl Recoveries for Possible<'_> {
@@ -308,10 +312,19 @@ impl Recoveries for Possible<'_> {
                 },
             };
             let older = self.before.as_ref();
-            let older = older.map_or(0, |before| before.versions(line));
+            let older = older.map_or(0, |(before, _)| before.versions(line));
             let (first, last) = (first + older, last.saturating_add(older));
             first <= version && version <= last
         };
-        self.traced.crashes.choose(&admits).is_some()
+        let crashes = &self.traced.crashes;
+        match &self.before {
+            Some((_, start)) => {
+                let read = path
+                    .lines_read()
+                    .filter_map(|line| self.traced.number(line));
+                crashes.leaves(start, read.chain(here), &admits)
+            }
+            None => crashes.choose(&admits).is_some(),
+        }
     }
 }

@@ -1,7 +1,7 @@
 //! What a run repeats of the one before is not read again: the runtime says how long it was and what its digest is, and the
 //! bytes are still here. So that part of shared memory stays with the processor that writes it.
 
-use landfall_vocab::record::digest;
+use landfall_vocab::record::DigestSoFar;
 
 #[derive(Clone, Debug, Default)]
 pub(super) struct Beginning {
@@ -9,6 +9,8 @@ pub(super) struct Beginning {
     bytes: Vec<u8>,
     /// Where each of its choices begins.
     choices: Vec<usize>,
+    /// Of bytes with which all runs began since it was made: they are looked at once.
+    digest: Option<DigestSoFar>,
 }
 
 impl Beginning {
@@ -17,10 +19,25 @@ impl Beginning {
     pub(super) fn go_on(&mut self, keep: usize, trace: &[u8], kept: Option<(u64, u64)>) -> bool {
         let length = self.choices.get(keep).copied().filter(|_| keep > 0);
         let known = length.and_then(|length| self.bytes.get(..length));
+        let so_far = &mut self.digest;
+        let mut digest = |known: &[u8]| {
+            let so_far = match so_far {
+                Some(so_far) if so_far.length() <= known.len() => so_far,
+                _ => {
+                    let mut anew = DigestSoFar::default();
+                    anew.take(known);
+                    so_far.insert(anew)
+                }
+            };
+            so_far.and(&known[so_far.length()..])
+        };
         let same = known.is_some_and(|known| match kept {
             Some(kept) => trace.len() >= known.len() && kept == (known.len() as u64, digest(known)),
             None => trace.starts_with(known),
         });
+        if !same {
+            self.digest = None;
+        }
         let length = length.filter(|_| same).unwrap_or(0);
         self.choices.truncate(if same { keep } else { 0 });
         self.bytes.truncate(length);
@@ -57,6 +74,7 @@ impl Beginning {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use landfall_vocab::record::digest;
 
     fn told(trace: &[u8], length: usize) -> Option<(u64, u64)> {
         Some((length as u64, digest(&trace[..length])))

@@ -11,7 +11,7 @@ use core::sync::atomic::Ordering::Relaxed;
 use core::sync::atomic::{AtomicU32, AtomicU64};
 use landfall_vocab::shared::{
     ANYBODY, CHOICES_AT, Control, INPUTS_AT, InputValue, JobHeader, MOST_CHOICES, MOST_INPUTS,
-    MOST_SLEEPERS, Outcome, SLEEPERS_AT, Sleeper, TEXT,
+    MOST_SLEEPERS, Outcome, SLEEPERS_AT, SLOT_LEN, SLOTS, SLOTS_AT, Sleeper, TEXT,
 };
 
 /// Of a server only: a program that nobody checks has none.
@@ -65,6 +65,12 @@ pub(crate) fn client_area() -> *const u8 {
 pub(crate) fn job() -> &'static JobHeader {
     // SAFETY: see above; a run has a slot from its beginning.
     unsafe { &(*run().slot.get()).job }
+}
+
+/// Which of the slots it is that this run has.
+pub(crate) fn slot_index() -> usize {
+    let offset = run().slot.get() as usize - server().control.get() as usize;
+    (offset as u64).saturating_sub(SLOTS_AT) as usize / SLOT_LEN as usize % SLOTS
 }
 
 /// Bytes of trace so far. Of a run only.

@@ -113,6 +113,15 @@ fn extend(more: u64) {
         .max(wanted + LARGEST_PART / 4)
         .min(run().compact_at.get().max(wanted))
         .min(run().trace_end.get());
+    let slot = crate::run::shared::slot_index();
+    let there = &server().traces_there[slot];
+    if server().in_place.get() {
+        if to <= there.get() {
+            run().trace_limit.set(to);
+            return;
+        }
+        there.set(to.min(landfall_vocab::shared::trace_kept(slot)));
+    }
     // Only a hint: on an older kernel the pages come one by one.
     let start = (run().trace.get() as usize + from as usize) & !4095;
     let end = run().trace.get() as usize + to as usize;

@@ -10,7 +10,7 @@ use crate::syscalls::signals::Action;
 use crate::threads::constructor_locks::Held;
 use crate::threads::{MOST, MOST_KEYS, Tables, ThreadSet};
 use core::cell::Cell;
-use landfall_vocab::shared::Control;
+use landfall_vocab::shared::{Control, SLOTS};
 
 /// All zero before the program is taken over.
 #[repr(C)]
@@ -52,6 +52,9 @@ pub(crate) struct Server {
     pub(crate) driver_stack: Cell<usize>,
     /// The byte that tells the kernel whether system calls trap.
     pub(crate) selector: Cell<u8>,
+
+    /// Bytes of each slot's trace that this process has mapped, runs being in place.
+    pub(crate) traces_there: [Cell<u64>; SLOTS],
 
     // The runtime's own memory.
     pub(crate) arena: Cell<usize>,

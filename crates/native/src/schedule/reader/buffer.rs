@@ -180,7 +180,8 @@ impl TraceReader {
         }
         // The last fence stands for all that was before it.
         let first = known.epoch.saturating_sub(1);
-        let earlier = known.entries.iter().enumerate().skip(first).rev();
+        let numbers = (first..known.entries.len()).rev();
+        let earlier = numbers.zip(known.entries.from(first).rev());
         let earlier = earlier
             .filter(|(number, entry)| entry.commit.0 == companion || *number >= known.epoch)
             .map(|(_, entry)| *entry);
@@ -192,16 +193,11 @@ impl TraceReader {
     fn streamed(&self, thread: usize) -> impl Iterator<Item = (Process, u32)> {
         let known = &self.threads[thread];
         let companion = self.companion(thread);
-        let recent = &known.entries[known.epoch.min(known.entries.len())..];
-        recent
-            .iter()
-            .enumerate()
-            .filter_map(move |(at, &Queued { commit, .. })| {
-                let newest = !recent[at + 1..]
-                    .iter()
-                    .any(|later| later.commit.0 == commit.0);
-                (commit.0 != companion && newest).then_some(commit)
-            })
+        let recent = known.entries.from(known.epoch);
+        (recent.clone().enumerate()).filter_map(move |(at, &Queued { commit, .. })| {
+            let newest = !(recent.clone().skip(at + 1)).any(|later| later.commit.0 == commit.0);
+            (commit.0 != companion && newest).then_some(commit)
+        })
     }
 
     /// What a transition comes behind besides its companion's: streams, where it waits for the thread's stores.
@@ -234,7 +230,7 @@ impl TraceReader {
     pub(super) fn write_back(&mut self, thread: usize, object: u32, site: u32, trace: &mut Trace) {
         let joined = self.joined(thread, trace);
         let known = &self.threads[thread];
-        let mut behind = known.entries.iter().rev();
+        let mut behind = known.entries.from(0).rev();
         let behind = behind.find(|entry| entry.line.is_none_or(|line| line == object));
         trace.write_backs.push(WriteBack {
             thread: thread as Process,

@@ -162,6 +162,9 @@ impl TraceReader {
             spare.push(kept.remove(MOST / 2));
         }
         let mut milestone = spare.pop().unwrap_or_default();
+        for thread in &mut self.threads {
+            thread.entries.share();
+        }
         let TraceReader {
             threads,
             words,

@@ -5,6 +5,7 @@ mod access;
 mod alike;
 mod block;
 mod buffer;
+mod entered;
 mod milestone;
 mod naming;
 mod section;
@@ -14,10 +15,11 @@ mod told;
 
 use super::numbers::{Numbers, place};
 use crate::judge::{Atomics, atomicity};
+use entered::EnteredStores;
 use landfall_explore::schedule::sync::Op;
 use landfall_explore::schedule::{
-    Access, Act, Birth, Order, Orders, Persistency, Process, Processes, Queued, Step,
-    ThreadFailure, ThreadsError, Trace, Trailing,
+    Access, Act, Birth, Order, Orders, Persistency, Process, Processes, Step, ThreadFailure,
+    ThreadsError, Trace, Trailing,
 };
 use landfall_model::event::Atomicity;
 use landfall_vocab::record::{COMPANIONS, RecordKind, Traced, flag, step};
@@ -71,7 +73,7 @@ struct ReaderThread {
     /// Its own stores, newest last: line, bytes, their commit.
     own: Vec<(u32, u64, (Process, u32))>,
     /// Everything it put into its store buffer.
-    entries: Vec<Queued>,
+    entries: EnteredStores,
     /// Where in there its last fence was; and streams that it waited for where no transition says so.
     epoch: usize,
     floor: Vec<(Process, u32)>,

@@ -45,11 +45,10 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::time::Instant;
 
-/// Searches a program that creates threads; on this server, if there is one already.
+/// Searches a program that creates threads.
 pub(super) fn check<'w>(
     options: &Asked,
     target: &BuiltTarget,
-    server: Option<Server>,
     (earlier, started): (&SearchReport, Instant),
     watch: &'w CheckWatch<'w>,
 ) -> Result<SearchReport, Error> {
@@ -64,10 +63,7 @@ pub(super) fn check<'w>(
     // Not every program ends; what comes later is seen by the search.
     let mut short = job.clone();
     short.threads.most_steps = Some(options.most_steps() as u64);
-    let mut first = match server {
-        Some(server) => FirstRun::on(server, &short)?,
-        None => FirstRun::of(programs, &short)?,
-    };
+    let mut first = FirstRun::of(programs, &short)?;
     if let Some(refusal) = first.refusal() {
         return Err(refusal);
     }
