@@ -1,6 +1,6 @@
 //! Programs checked from source to verdict: with threads (`tests/threads`), those that got a wrong one before (`tests/verdicts`), those of a course on operating systems (`tests/landslide`), and a kernel's (`kernel/tests`). The first lines of each say how, and what must come out: `with:` other sources, `check:` the
 //! options (`{pool}` is an empty directory), `exit:` the code, `finds:` a kind and words of a message, `not:` the same of what must not be found, `note:` words of a note, `limit:`
-//! what was left out, `schedules:` and `assumed:` how many executions ended, or were ended by an assumption, `symmetric:` how many they stand for, `assumes:` words of an assumption, `effect:` of the finding named last, or of the only one, `prove:` the exit code of `landfall prove` with the same options, `says:` words of an error, `preemptions:` of the finding named last, the fewest. Every finding is replayed.
+//! what was left out, `schedules:` and `assumed:` how many executions ended, or were ended by an assumption, `symmetric:` how many they stand for, `equivalence:` what tells them apart, `assumes:` words of an assumption, `effect:` of the finding named last, or of the only one, `prove:` the exit code of `landfall prove` with the same options, `says:` words of an error, `preemptions:` of the finding named last, the fewest. Files that say `also: --equivalence reads` are checked again with that. Every finding is replayed.
 
 use serde_json::Value;
 use std::panic::catch_unwind;
@@ -10,7 +10,7 @@ use std::sync::Mutex;
 use std::sync::atomic::AtomicUsize;
 use std::sync::atomic::Ordering::Relaxed;
 
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 struct Case {
     options: Vec<String>,
     /// Other sources, beside the first.
@@ -26,6 +26,11 @@ struct Case {
     assumed: Option<u64>,
     symmetric: Option<u64>,
     prove: Option<i32>,
+    /// Of the folder for what comes of it.
+    suffix: &'static str,
+    /// The same is found by what is read.
+    also: bool,
+    equivalence: Option<String>,
     effect: Option<String>,
     /// By their number in `finds`.
     preemptions: Vec<(usize, u64)>,
@@ -33,6 +38,7 @@ struct Case {
 
 fn cases(text: &str) -> Vec<Case> {
     let mut cases: Vec<Case> = Vec::new();
+    let also = text.contains("// also: --equivalence reads");
     let mut with = Vec::new();
     for line in text.lines().map_while(|line| line.strip_prefix("// ")) {
         let Some((what, rest)) = line.split_once(':') else {
@@ -48,6 +54,7 @@ fn cases(text: &str) -> Vec<Case> {
             cases.push(Case {
                 options: words(),
                 with: with.clone(),
+                also,
                 ..Case::default()
             });
             continue;
@@ -71,6 +78,7 @@ fn cases(text: &str) -> Vec<Case> {
             "assumed" => case.assumed = Some(rest.parse().expect("a number")),
             "symmetric" => case.symmetric = Some(rest.parse().expect("a number")),
             "prove" => case.prove = Some(rest.parse().expect("an exit code")),
+            "equivalence" => case.equivalence = Some(rest.to_owned()),
             "effect" => case.effect = Some(rest.to_owned()),
             "assumes" => case.assumes.push(rest.to_owned()),
             "says" => case.says.push(rest.to_owned()),
@@ -90,10 +98,11 @@ fn landfall() -> Command {
 
 fn check(source: &Path, number: usize, case: &Case) {
     let out = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!(
-        "{}-{}-{number}",
+        "{}-{}-{number}{}",
         (source.parent().and_then(Path::file_name))
             .map_or_else(String::new, |name| name.display().to_string()),
-        source.file_stem().expect("a name").display()
+        source.file_stem().expect("a name").display(),
+        case.suffix
     ));
     // Pool files, for who asks for them.
     let pool = out.with_extension("pool");
@@ -144,6 +153,9 @@ fn check(source: &Path, number: usize, case: &Case) {
         if let Some(wanted) = wanted {
             assert_eq!(run["stats"][name], wanted, "{what}: {name}\n{said}");
         }
+    }
+    if let Some(wanted) = &case.equivalence {
+        assert_eq!(run["stats"]["equivalence"], *wanted, "{what}\n{said}");
     }
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     let find = |(kind, words): &(String, String)| {
@@ -219,7 +231,29 @@ fn verdicts_that_were_wrong() {
     check_all("tests/verdicts");
 }
 
+/// Who asks for one execution of each way to read finds the same, in files that say `also: --equivalence reads`.
+#[test]
+fn the_same_by_what_is_read() {
+    check_each("tests/threads", |case| {
+        if !case.also {
+            return None;
+        }
+        let mut by_reads = case.clone();
+        by_reads.suffix = "-reads";
+        by_reads
+            .options
+            .extend(["--equivalence".into(), "reads".into()]);
+        (by_reads.schedules, by_reads.assumed, by_reads.symmetric) = (None, None, None);
+        Some(by_reads)
+    });
+}
+
 fn check_all(directory: &str) {
+    check_each(directory, |case| Some(case.clone()));
+}
+
+/// What `becomes` makes of each case.
+fn check_each(directory: &str, becomes: fn(&Case) -> Option<Case>) {
     let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join(directory);
     let entries = std::fs::read_dir(&directory).expect("cases");
     let mut sources: Vec<PathBuf> = entries
@@ -234,7 +268,9 @@ fn check_all(directory: &str) {
         let cases = cases(&text);
         assert!(!cases.is_empty(), "{}: no `// check:`", source.display());
         for (number, case) in cases.iter().enumerate() {
-            check(source, number, case);
+            if let Some(case) = becomes(case) {
+                check(source, number, &case);
+            }
         }
     };
     std::thread::scope(|scope| {

@@ -3,7 +3,7 @@
 use landfall_explore::schedule::Options;
 use landfall_testkit::catalogue;
 use landfall_testkit::program::{Model, Order, Program};
-use landfall_testkit::schedules::agree_reads::{agree, explore};
+use landfall_testkit::schedules::agree_reads::{agree, agree_in_the_end, explore};
 use landfall_testkit::schedules::read_from::read_from;
 use landfall_testkit::schedules::{build, create_and_join, shape};
 use proptest::prelude::*;
@@ -73,6 +73,13 @@ proptest! {
         create_and_join(&mut program, &places);
         agree(&program, Model::Sc, MOST)?;
         agree(&program, Model::Tso, MOST)?;
+    }
+
+    #[test]
+    fn memory_that_is_read_in_the_end(shape in shape(3, 4)) {
+        for model in [Model::Sc, Model::Tso] {
+            agree_in_the_end(&build(&shape, Order::Atomic), model, MOST)?;
+        }
     }
 
     #[test]

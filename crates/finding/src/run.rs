@@ -211,6 +211,8 @@ pub struct Scope {
 pub struct Stats {
     /// Thread schedules; one for a program with one thread.
     pub schedules: u64,
+    /// What tells two schedules apart; null for a program with one thread.
+    pub equivalence: Option<Equivalence>,
     /// How many schedules they stand for, where threads that are alike were explored up to renaming; null where none are.
     pub symmetric: Option<u64>,
     /// Executions that an assumption ended; they are not among the schedules.
@@ -236,6 +238,17 @@ pub struct Stats {
     /// Where executions happened.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub isolation: Option<Isolation>,
+}
+
+/// What tells two executions of threads apart.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Equivalence {
+    /// In which order steps come that depend on each other.
+    #[default]
+    Orders,
+    /// Which store each read returns.
+    Reads,
 }
 
 /// Where executions happened.

@@ -6,7 +6,7 @@ use landfall_explore::recovery::Options as SearchOptions;
 use landfall_explore::schedule::data_races::Relation;
 use landfall_explore::schedule::saturate::Preempt;
 use landfall_explore::schedule::seal::Directive;
-use landfall_finding::{Allowed, RaceEffect, Severity};
+use landfall_finding::{Allowed, Equivalence, RaceEffect, Severity};
 use landfall_model::order::Platform;
 use landfall_native::{
     Atomics, Budget, ClientScript, Deadline, FreshBlocks, Input, Model, Moment, Policy,
@@ -138,6 +138,9 @@ pub struct Options {
     pub preempt: PreemptAt,
     /// The most preemptions in one schedule, fewest first; all of them if there is no most.
     pub bound: Option<u32>,
+    /// What tells two schedules apart, where the program allows it.
+    #[serde(default)]
+    pub equivalence: Equivalence,
     /// Schedules that differ only in which of several threads that are alike does what are tried once.
     pub symmetry: bool,
     /// Functions in which threads may be preempted, and in which not; the last one that matches decides.
@@ -225,6 +228,7 @@ impl Default for Options {
             model: MemoryModel::Tso,
             preempt: PreemptAt::Auto,
             bound: None,
+            equivalence: Equivalence::Orders,
             symmetry: true,
             directives: Vec::new(),
             order: ScheduleOrder::Quiet,

@@ -2,7 +2,7 @@
 
 use super::sealing::Directives;
 use crate::args::{Colour, Format, PlatformArg};
-use landfall::finding::{Allowed, RaceEffect, Severity};
+use landfall::finding::{Allowed, Equivalence, RaceEffect, Severity};
 use landfall::{
     CheckKind, MemoryModel, Options, PmFill, PreemptAt, RaceOrder, ScheduleOrder, Stdin, Target,
 };
@@ -215,6 +215,17 @@ pub(crate) struct CheckArgs {
     #[command(flatten)]
     pub(crate) directives: Directives,
 
+    /// What tells two schedules apart: the order of steps that depend on each other (orders), or only which store each read returns
+    /// (reads), where nothing else can matter
+    #[arg(
+        long,
+        value_enum,
+        default_value_t = EquivalenceArg::Orders,
+        conflicts_with_all = ["bound", "within", "without", "random"],
+        help_heading = "Threads"
+    )]
+    pub(crate) equivalence: EquivalenceArg,
+
     /// Tell threads apart that run the same function on the same argument and never look at who they are; otherwise schedules that
     /// differ only in which of them does what are tried once
     #[arg(long, help_heading = "Threads")]
@@ -335,6 +346,12 @@ pub(crate) enum PreemptArg {
 pub(crate) enum OrderArg {
     Quiet,
     PreemptFirst,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug, clap::ValueEnum)]
+pub(crate) enum EquivalenceArg {
+    Orders,
+    Reads,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, clap::ValueEnum)]
@@ -521,6 +538,10 @@ impl CheckArgs {
                 PreemptArg::Everywhere => PreemptAt::Everywhere,
             },
             bound: self.bound,
+            equivalence: match self.equivalence {
+                EquivalenceArg::Orders => Equivalence::Orders,
+                EquivalenceArg::Reads => Equivalence::Reads,
+            },
             symmetry: !self.no_symmetry,
             directives: self.directives.0.clone(),
             order: match self.order {

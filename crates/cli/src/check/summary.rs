@@ -7,7 +7,7 @@ use crate::exit::Exit;
 use crate::screen::Screen;
 use landfall::SourceTexts;
 use landfall::finding::text::count;
-use landfall::finding::{Run, SearchSpace, Verdict};
+use landfall::finding::{Equivalence, Run, SearchSpace, Verdict};
 use std::fmt::Write;
 use std::path::PathBuf;
 
@@ -74,6 +74,13 @@ fn for_people(run: &Run, args: &CheckArgs, width: usize) -> String {
     let stats = &run.stats;
     let executions = count(stats.runs, "execution", "executions");
     let mut schedules = count(stats.schedules, "schedule", "schedules");
+    if stats.equivalence == Some(Equivalence::Reads) {
+        let each = match stats.schedules {
+            1 => "the only way to read",
+            _ => "one for each way to read",
+        };
+        schedules = format!("{schedules} ({each})");
+    }
     if let Some(all) = stats.symmetric {
         let verb = if stats.schedules == 1 {
             "stands"

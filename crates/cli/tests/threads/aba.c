@@ -1,4 +1,5 @@
 // A stack whose pop compares the head only: another thread pops two nodes and pushes the first again.
+// also: --equivalence reads
 // check: --checks crash
 // exit: 100
 // finds: assertion

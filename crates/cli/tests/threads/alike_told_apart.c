@@ -1,6 +1,7 @@
 // Who looks at what it alone has is not like the others: its id, the ids of others, an address on its stack, of its thread-local variables or in
 // its heap, in memory or in a computation; what it returned is looked at; it alone is joined before something is done; it creates threads. Where
 // something is wrong it is in one order only, in which the first thread is not the first.
+// also: --equivalence reads
 // check: --model sc -DSELF
 // exit: 100
 // finds: assertion

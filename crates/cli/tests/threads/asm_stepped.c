@@ -1,4 +1,5 @@
 // Assembly that is not taken apart goes on instruction by instruction: others come between, and what it does is seen. Loops in it wait.
+// also: --equivalence reads
 // check: --checks crash -DADC
 // exit: 100
 // finds: assertion `x == 2` is false

@@ -1,3 +1,4 @@
+// also: --equivalence reads
 // check:
 // exit: 0
 // check: -DBROKEN

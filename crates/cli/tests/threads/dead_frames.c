@@ -1,4 +1,5 @@
 // A local variable is gone when its function has returned: another thread that still has its address touches a dead frame.
+// also: --equivalence reads
 // check:
 // check: -O2
 // check: --model sc

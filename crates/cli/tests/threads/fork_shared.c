@@ -1,4 +1,5 @@
 // Parent and child over memory that both have: what is mapped shared is one, all else each has for itself.
+// also: --equivalence reads
 // check: --checks crash
 // exit: 0
 // check: --checks crash -O2

@@ -1,5 +1,6 @@
 // Stores to local variables wait in the store buffer while the functions that had them return, and others take their place on
 // the stack: a switch to the other thread must not put anything back there.
+// also: --equivalence reads
 // check: --checks crash
 // exit: 0
 // check: --checks crash -O2

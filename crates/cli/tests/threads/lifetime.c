@@ -1,4 +1,5 @@
 // Locks and the like that are used after their end, or made anew while in use; and what is no misuse.
+// also: --equivalence reads
 // check: -DPOST
 // exit: 100
 // finds: lock-misuse thread 1 uses `semaphore`, which was destroyed

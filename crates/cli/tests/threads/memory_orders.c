@@ -1,4 +1,5 @@
 // What orders plain data: release and acquire, or fences. That x86 keeps the order of relaxed accesses does not help.
+// also: --equivalence reads
 // check: -DWRITE=relaxed -DREAD=relaxed
 // exit: 100
 // finds: data-race data race on `data`

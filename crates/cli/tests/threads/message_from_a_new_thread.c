@@ -1,4 +1,5 @@
 // The first thing that a new thread does is to store, plainly, and then to say so: nothing races.
+// also: --equivalence reads
 // check:
 // exit: 0
 // check: --preempt everywhere

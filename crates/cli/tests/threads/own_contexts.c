@@ -1,4 +1,5 @@
 // Threads that switch between contexts of their own, on stacks of their own (`swapcontext`).
+// also: --equivalence reads
 // check: --checks crash
 // exit: 0
 // check: --checks crash -O2

@@ -1,5 +1,6 @@
 // Recovery finishes what a thread began: it adds the amount and says that it has done so. If the power fails again in between, a
 // recovery that did not make the sum durable first, or that adds twice, is wrong.
+// also: --equivalence reads
 // check: --checks crash
 // exit: 0
 // check: --failures 2 --checks crash

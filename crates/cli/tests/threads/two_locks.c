@@ -1,3 +1,4 @@
+// also: --equivalence reads
 // check:
 // exit: 100
 // finds: deadlock 2 threads wait for each other

@@ -46,6 +46,17 @@ pub struct Saturated {
     pub locks: Vec<u32>,
 }
 
+impl Saturated {
+    /// The scheduling points of that search, every lock and unlock among them.
+    pub fn points(&self, preempt: Preempt) -> Points {
+        match preempt {
+            Preempt::Sync => Points::Sites(Vec::new()),
+            Preempt::Auto => Points::Sites(self.sites.clone()),
+            Preempt::Everywhere => Points::Everywhere,
+        }
+    }
+}
+
 /// A lock whose critical sections are not single transitions is found soon, or none is from then on: to start over again and again would cost more
 /// than it saves.
 const FEW: u64 = 512;

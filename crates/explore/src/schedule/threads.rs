@@ -85,6 +85,11 @@ pub trait Threads {
     /// The most threads there can be.
     fn threads(&self) -> usize;
 
+    /// Are accesses steps where no other thread is left? Otherwise what memory holds then decides what follows.
+    fn looks_when_alone(&self) -> bool {
+        true
+    }
+
     /// Can stores wait in buffers? Then each thread has a companion.
     fn buffered(&self) -> bool;
 

@@ -588,6 +588,10 @@ impl Threads for NativeThreads<'_> {
         self.threads
     }
 
+    fn looks_when_alone(&self) -> bool {
+        false
+    }
+
     fn stopped(&self) -> bool {
         self.job.limits.until.reached().is_some()
     }

@@ -1,7 +1,7 @@
 //! What was found, what was covered, and what was not.
 
 use crate::html::Html;
-use landfall_finding::{Run, Scope, Verdict};
+use landfall_finding::{Equivalence, Run, Scope, Verdict};
 
 /// The verdict as a sentence's beginning.
 pub(super) fn verdict(run: &Run) -> String {
@@ -32,8 +32,12 @@ fn covered(run: &Run) -> String {
         let renamed = stats.symmetric.map_or_else(String::new, |all| {
             format!(" (they stand for {}: threads are alike)", thousands(all))
         });
+        let ways = match stats.equivalence {
+            Some(Equivalence::Reads) => " (one for each way in which reads find stores)",
+            _ => "",
+        };
         return format!(
-            "{}{renamed} of its threads were tried, in {}. No power failure was.",
+            "{}{renamed}{ways} of its threads were tried, in {}. No power failure was.",
             plural(stats.schedules, "schedule", "schedules"),
             plural(stats.runs, "execution", "executions"),
         );

@@ -52,6 +52,11 @@ pub(crate) fn allocate(length: usize) -> *mut u8 {
     start as *mut u8
 }
 
+/// Is it lent to a call, which gives it back?
+pub(crate) fn is_scratch(address: usize) -> bool {
+    address.wrapping_sub(place::SCRATCH) < place::SCRATCH_LEN
+}
+
 fn prepare_scratch() {
     if run().scratch.get() != 0 {
         return;

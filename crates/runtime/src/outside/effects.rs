@@ -382,7 +382,15 @@ pub(super) fn stranger(name: &[u8]) -> Stranger {
 
 /// Does a function change nothing, not even something of its own? Then it may be called in a turn of a loop that did not happen.
 pub(super) fn changes_nothing(name: &[u8]) -> bool {
-    const NAMES: [&str; 10] = [
+    const NAMES: [&str; 17] = [
+        // What is masked, loops know.
+        "sigprocmask",
+        "pthread_sigmask",
+        "sigemptyset",
+        "sigfillset",
+        "sigaddset",
+        "sigdelset",
+        "sigismember",
         "sched_yield",
         "usleep",
         "nanosleep",

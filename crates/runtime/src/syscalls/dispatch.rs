@@ -1,6 +1,7 @@
 //! Syscall User Dispatch: while a run is on, every system call not made by the runtime's own stub arrives here as SIGSYS,
 //! before the kernel does anything (docs/design/runtime.md). Works for libc's internal calls and for inline assembly alike.
 
+use crate::memory::own::is_scratch;
 use crate::run::outcome::{self, Report};
 use crate::run::trace::Origin;
 use crate::state::{Mode, budget, run, server};
@@ -97,6 +98,22 @@ pub(crate) unsafe extern "C" fn on_syscall(
     }
 }
 
+/// May it be made in a turn of a loop that did not happen?
+fn changes_nothing(call: &Call) -> bool {
+    let [_, asked, told, ..] = call.arguments;
+    match call.number {
+        libc::SYS_sched_yield | libc::SYS_nanosleep | libc::SYS_clock_nanosleep => true,
+        // Loops know what is masked; what the program keeps of it has been lent (`outside::crossing`).
+        libc::SYS_rt_sigprocmask => {
+            crate::threads::masks();
+            [asked, told]
+                .into_iter()
+                .all(|set| set == 0 || is_scratch(set))
+        }
+        _ => false,
+    }
+}
+
 /// Performs a call; `deferred` from the signal handler to the stack of its thread, others may go on in between.
 pub(crate) fn perform(call: &Call, deferred: bool) -> isize {
     run().call.set(Current {
@@ -105,10 +122,7 @@ pub(crate) fn perform(call: &Call, deferred: bool) -> isize {
         number: call.number as i32,
         deferred,
     });
-    if !matches!(
-        call.number,
-        libc::SYS_sched_yield | libc::SYS_nanosleep | libc::SYS_clock_nanosleep
-    ) {
+    if !changes_nothing(call) {
         crate::threads::acted();
         crate::threads::leftovers::anything_is_read();
     }

@@ -364,6 +364,13 @@ fn turns_back(same: bool) {
     }
 }
 
+/// The running thread changes what interrupts it, which is in no memory.
+pub(crate) fn masks() {
+    if on() {
+        is_opaque();
+    }
+}
+
 /// The running thread may do something else another time, though it finds the same.
 fn is_opaque() {
     if watching() && !threads().only_main.get() {

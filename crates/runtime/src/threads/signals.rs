@@ -255,6 +255,7 @@ pub(crate) fn blocks(mask: u64) {
         sent.filter_map(|number| signal_at(signal_word(number.get() as usize) as u64 | LOCK));
     let fresh = sent.fold(0, |all, (_, signal)| all | 1 << (signal - 1)) & mask & !known;
     if fresh != 0 {
+        turns::lasts(0);
         trace::access(0, HANDLERS, READ | WRITE, Origin::NONE, [fresh, 0, 0]);
     }
 }

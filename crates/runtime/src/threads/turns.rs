@@ -9,6 +9,7 @@
 mod changes;
 mod fresh;
 mod kept;
+mod returned;
 
 use self::changes::Leaves;
 pub(super) use self::changes::each_head;
@@ -31,8 +32,8 @@ use landfall_vocab::shared::LOCK;
 /// Heads of loops that a thread is in, or was lately.
 const HEADS: usize = 8;
 /// Places that it read since it was at the oldest of them; and that it changed; and locks that it holds.
-const READS: usize = 256;
-const CHANGES: usize = 64;
+const READS: usize = 512;
+const CHANGES: usize = 256;
 const HELD: usize = 16;
 /// Of a head, instead of what lasts: its thread was not there; or was, but what it did since is not known.
 const FORGOTTEN: u64 = u64::MAX;
@@ -135,6 +136,8 @@ struct Turns {
     heads: [Cell<Head>; HEADS],
     /// Where each of them is, and when the thread was there.
     places: [Cell<(Origin, u64)>; HEADS],
+    /// Where its function keeps things.
+    rooms: [Cell<usize>; HEADS],
     /// The how many-th arrival at any head that was.
     arrived: [Cell<u64>; HEADS],
     arrivals: Cell<u64>,
@@ -165,8 +168,9 @@ struct Turns {
     watch_many: Cell<bool>,
     /// Nobody else goes on: its next turn stays, in vain or not.
     last: Cell<bool>,
-    /// Where it waits.
+    /// Where it waits, and its arrival there.
     origin: Cell<Origin>,
+    waits_since: Cell<u64>,
     /// The head at which it was last.
     latest: Cell<LoopHead>,
     /// What lasts, and what it had changed, when a wait of its own ended.
@@ -670,6 +674,7 @@ pub(super) unsafe fn arrive(origin: Origin, number: u64, room: *mut u64, length:
     };
     let known = turns.heads().iter().find(same);
     let arrives = |at: usize| {
+        turns.rooms[at].set(room as usize);
         turns.arrivals.set(turns.arrivals.get() + 1);
         turns.arrived[at].set(turns.arrivals.get());
         if leftovers::is_on() {
@@ -689,6 +694,13 @@ pub(super) unsafe fn arrive(origin: Origin, number: u64, room: *mut u64, length:
         })
     });
     let Some(known) = known else {
+        if turns.count.get() == HEADS {
+            turns.leave_returned(me, activation, room as usize);
+        }
+        let now = Head {
+            reads: turns.read_count.get(),
+            ..now
+        };
         let count = turns.count.get();
         if count < HEADS {
             turns.count.set(count + 1);
@@ -729,7 +741,9 @@ pub(super) unsafe fn arrive(origin: Origin, number: u64, room: *mut u64, length:
     let happened = threads().turns_happen.get() && was.begun && was.before.stays;
     if !in_vain || happened && !turns.last.get() {
         known.set(now);
-        turns.last.set(turns.last.get() && was.lasting == FORGOTTEN);
+        // Loops inside of the one that it waits in go round as they like.
+        let inside = was.lasting == FORGOTTEN || before > turns.waits_since.get();
+        turns.last.set(turns.last.get() && inside);
         return turns.tidy();
     }
     section::breaks();
@@ -743,6 +757,7 @@ pub(super) unsafe fn arrive(origin: Origin, number: u64, room: *mut u64, length:
         && trace_len().load(Relaxed) < compaction::FIRST;
     turns.watch_reads(was.reads);
     turns.origin.set(origin);
+    turns.waits_since.set(turns.arrivals.get());
     let stays = was.begun && !threads().policy.get().is_random() || turns.last.get();
     if was.begun && alone && !was.before.stays {
         trace_len().store(was.before.trace, Relaxed);

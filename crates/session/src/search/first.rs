@@ -16,12 +16,7 @@ pub(crate) struct FirstRun {
 
 impl FirstRun {
     pub(crate) fn of(programs: &Programs, job: &Job) -> Result<FirstRun, Error> {
-        let server = Server::start(&programs.program).map_err(Error::cannot_run)?;
-        FirstRun::on(server, job)
-    }
-
-    /// The first run of a server that has done nothing that counts.
-    pub(crate) fn on(mut server: Server, job: &Job) -> Result<FirstRun, Error> {
+        let mut server = Server::start(&programs.program).map_err(Error::cannot_run)?;
         let execution = server.run(job).map_err(Error::cannot_run)?;
         let base = base_of(&server);
         Ok(FirstRun {

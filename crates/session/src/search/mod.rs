@@ -106,12 +106,11 @@ fn with_values<'w>(
     if !(creates_threads || options.recover_schedules && first.persists(&target.programs)) {
         return one::check(options, target, first, so_far, watch);
     }
-    let mut server = Some(first.server);
-    if options.looks_at_heap_of_threads() && target.programs.program.heap != HeapChecks::On {
+    drop(first);
+    if options.looks_at_heap_of_threads() {
         target.programs.program.heap = HeapChecks::On;
-        server = None;
     }
-    threads::check(options, target, server, so_far, watch)
+    threads::check(options, target, so_far, watch)
 }
 
 /// Says with which values each new finding was seen.

@@ -138,6 +138,8 @@ pub struct Interpreter<'p> {
     alike: Vec<Process>,
     /// Memory was taken away while stores of others were on their way to it: this is no execution.
     too_early: bool,
+    /// What memory holds in the end is read by somebody, in no step.
+    blind: bool,
 }
 
 impl<'p> Interpreter<'p> {
@@ -212,7 +214,14 @@ impl<'p> Interpreter<'p> {
             ended: 0,
             alike: Vec::new(),
             too_early: false,
+            blind: false,
         }
+    }
+
+    /// Somebody reads all of memory in the end, and makes no steps.
+    pub fn blind_in_the_end(mut self) -> Interpreter<'p> {
+        self.blind = true;
+        self
     }
 
     /// Says which threads are alike. Instructions of such threads are the same sites.
@@ -306,6 +315,10 @@ impl<'p> Interpreter<'p> {
 impl Threads for Interpreter<'_> {
     fn threads(&self) -> usize {
         self.program.threads.len()
+    }
+
+    fn looks_when_alone(&self) -> bool {
+        !self.blind
     }
 
     fn preempt_at(&mut self, points: &Points) {

@@ -1,7 +1,7 @@
 //! The search by reads-from against trying everything.
 
-use super::Outcome;
 use super::read_from::{read_from, without_memory};
+use super::{Keep, Outcome, brute_force, plain};
 use crate::interpret::Interpreter;
 use crate::program::{Model, Program};
 use landfall_explore::schedule::read_from::{Refused, read_from as search};
@@ -32,6 +32,33 @@ pub fn explore(
     })
     .expect("runs")?;
     Ok((outcomes, counts))
+}
+
+/// The same where somebody reads all of memory in the end: it finds every outcome, memory included, of executions that end well.
+pub fn agree_in_the_end(program: &Program, model: Model, most: usize) -> Result<(), TestCaseError> {
+    program.validate().expect("valid");
+    let Some((outcomes, _)) = brute_force(program, model, Keep::States, most) else {
+        return Ok(());
+    };
+    let mut found = BTreeSet::new();
+    let mut threads = Interpreter::new(program, model).blind_in_the_end();
+    let searched = search(&mut threads, Options::default(), |threads, trace| {
+        if trace.end == End::Complete {
+            found.insert(Outcome {
+                memory: plain(program, threads.memory()),
+                regs: (0..program.threads.len())
+                    .map(|t| threads.registers(t).to_vec())
+                    .collect(),
+                stuck: false,
+            });
+        }
+        ControlFlow::Continue(())
+    });
+    prop_assert!(searched.expect("runs").is_ok_and(|counts| counts.complete));
+    let ended = |outcome: &Outcome| !outcome.stuck;
+    let outcomes: BTreeSet<Outcome> = outcomes.into_iter().filter(ended).collect();
+    prop_assert_eq!(&found, &outcomes, "{:?}", model);
+    Ok(())
 }
 
 /// It finds every outcome, and each class of who read what once; `None` if there are more states than `most`.

@@ -17,6 +17,9 @@ pub(super) struct Places {
     of: FxHashMap<u32, SmallVec<[(u64, u32); 2]>>,
     /// What each held at the start, where that is known.
     pub(super) initial: Vec<Option<u64>>,
+    /// Plain stores go there: what gives memory back looks like one, so it matters which of two stores comes first. Or something reads there
+    /// that is no step.
+    plain: FxHashSet<u32>,
 }
 
 /// Accesses of other sizes to the same bytes.
@@ -49,12 +52,34 @@ impl Places {
     pub(super) fn count(&self) -> usize {
         self.initial.len()
     }
-}
 
-/// Does the step read what the place holds? Operations on locks and the like do.
-pub(super) fn reads(step: &Step) -> bool {
-    matches!(step.act, Act::Load | Act::Rmw | Act::Cas | Act::Sync(_))
-        && matches!(step.access, Access::Read | Access::Write)
+    /// Those of an object that share bytes with these.
+    pub(super) fn meeting(&self, object: u32, mask: u64) -> SmallVec<[u32; 2]> {
+        let known = self.of.get(&object).into_iter().flatten();
+        known
+            .filter(|known| known.0 & mask != 0)
+            .map(|known| known.1)
+            .collect()
+    }
+
+    /// Plain stores go there. Is that news?
+    pub(super) fn add_plain(&mut self, place: u32) -> bool {
+        self.plain.insert(place)
+    }
+
+    /// Does the step read what the place holds? Operations on locks and the like do; so does a store where it matters which one it overwrites.
+    pub(super) fn reads(&self, step: &Step, place: u32) -> bool {
+        place != NONE
+            && match step.act {
+                // A store may be a locked instruction, and nobody sees what that found.
+                Act::Rmw if step.orders.release && !step.orders.updates => {
+                    self.plain.contains(&place)
+                }
+                Act::Load | Act::Rmw | Act::Cas | Act::Sync(_) => true,
+                Act::Store | Act::Commit => self.plain.contains(&place),
+                Act::Flush | Act::Fence | Act::Other => false,
+            }
+    }
 }
 
 /// One step in a graph.
@@ -75,7 +100,7 @@ pub(super) struct Event {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Graph {
     pub(super) events: Vec<Event>,
-    /// Per process, its events.
+    /// Per process, its events; at last, what is read after all of them.
     pub(super) of: Vec<Vec<u32>>,
 }
 
@@ -83,7 +108,7 @@ impl Graph {
     pub(super) fn new(processes: usize) -> Graph {
         Graph {
             events: Vec::new(),
-            of: vec![Vec::new(); processes],
+            of: vec![Vec::new(); processes + 1],
         }
     }
 

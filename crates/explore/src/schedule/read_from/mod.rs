@@ -14,21 +14,28 @@
 //! Which thread waits for whom at a lock is read from the lock's word: who takes it reads who gave it back.
 
 mod graph;
+mod rounds;
 mod run;
 mod stores;
 
 use super::explored::Explored;
+use super::happens::{Happens, Race};
 use super::search::{Counts, Options};
 use super::step::{Access, Act, Order, Process, Step, Until};
-use super::threads::{Job, Points, Threads, ThreadsError};
+use super::threads::{AskEvery, Job, Points, Threads, ThreadsError};
 use super::trace::{End, Trace};
-use graph::{Event, Graph, NONE, Places, comes_after, find_order, reads};
+use graph::{Event, Graph, NONE, Places, comes_after, find_order};
+pub use rounds::{Reads, read_all};
 pub use run::Refused;
 use run::Run;
 use rustc_hash::FxHashSet;
 use smallvec::SmallVec;
+use std::collections::VecDeque;
 use std::rc::Rc;
 use stores::Stores;
+
+/// Executions that are remembered: what is asked for may go on as one of them does.
+const RECENT: usize = 256;
 
 /// A thread waits to read from a store that was not there when it began to.
 #[derive(Clone, Copy, Debug)]
@@ -69,6 +76,9 @@ pub struct ReadFromSearch {
     options: Options,
     width: usize,
     trace: Trace,
+    /// Of the last execution: what depends on what, and what happens before what by reads alone.
+    happens: Happens,
+    races: Vec<Race>,
     clocks: Vec<u32>,
     points: Points,
     places: Places,
@@ -78,6 +88,7 @@ pub struct ReadFromSearch {
     now: Vec<u32>,
     asleep: Vec<Asleep>,
     run: Option<Rc<Run>>,
+    recent: VecDeque<Rc<Run>>,
     choices: Vec<Choice>,
     seen: FxHashSet<u128>,
     follow: Vec<Process>,
@@ -116,6 +127,8 @@ impl ReadFromSearch {
             options,
             width,
             trace: Trace::default(),
+            happens: Happens::new(order, width),
+            races: Vec::new(),
             clocks: Vec::new(),
             points,
             places: Places::default(),
@@ -124,6 +137,7 @@ impl ReadFromSearch {
             now: Vec::new(),
             asleep: Vec::new(),
             run: None,
+            recent: VecDeque::new(),
             choices: Vec::new(),
             seen: FxHashSet::default(),
             follow: Vec::new(),
@@ -138,7 +152,12 @@ impl ReadFromSearch {
         if self.run.is_none() && self.refused.is_none() && self.execute(threads)? {
             return Ok(true);
         }
+        let mut patience = AskEvery::default();
         while self.refused.is_none() && !self.counts.complete {
+            patience.works(self.graph.events.len(), threads);
+            if patience.ended {
+                return Err(ThreadsError::Stopped);
+            }
             if wanted(&self.counts) >= self.options.executions {
                 return Ok(false);
             }
@@ -163,12 +182,26 @@ impl ReadFromSearch {
         Ok(false)
     }
 
-    /// Follows the order of the graph, and goes on as it comes. `true` if that was something new.
+    /// Follows the order of the graph, and goes on as it comes, unless there is such an execution. `true` if that was something new.
     fn execute<T: Threads>(&mut self, threads: &mut T) -> Result<bool, ThreadsError> {
+        if let Some(run) = self
+            .recent
+            .iter()
+            .rev()
+            .find(|run| run.goes_on_from(&self.graph))
+        {
+            let run = run.clone();
+            if !self.take_over(&run) {
+                self.refused = Some(Refused::Unlike);
+            }
+            self.run = Some(run);
+            return Ok(false);
+        }
         self.follow.clear();
         let events = &self.graph.events;
         let of = |&event: &u32| events[event as usize].step.process;
-        self.follow.extend(self.now.iter().map(of));
+        let made = |process: &Process| usize::from(*process) < self.width;
+        self.follow.extend(self.now.iter().map(of).filter(made));
         let shared = self.follow.iter().zip(&self.trace.steps);
         let keep = shared
             .take_while(|(process, step)| **process == step.process)
@@ -180,16 +213,46 @@ impl ReadFromSearch {
             order: self.order,
             limit: self.options.limit,
         };
+        self.happens.truncate(&self.trace.steps, keep);
         self.trace.restart(keep);
-        threads.run(&job, &mut self.trace)?;
-        let run = match Run::new(&self.trace, self.order, self.width, &mut self.places) {
+        match threads.run(&job, &mut self.trace) {
+            // Something else orders steps, such as the room in a store buffer.
+            Err(ThreadsError::Diverged { .. }) if !self.graph.events.is_empty() => {
+                self.refused = Some(Refused::Unlike);
+                return Ok(false);
+            }
+            ran => ran?,
+        }
+        for at in keep..self.trace.steps.len() {
+            let Trace { steps, sets, .. } = &self.trace;
+            self.happens.push(steps, at, sets, &mut self.races);
+        }
+        self.races.clear();
+        let run = match Run::new(
+            &self.trace,
+            self.order,
+            self.width,
+            &mut self.places,
+            threads.looks_when_alone(),
+        ) {
             Ok(run) => run,
             Err(refused) => {
                 self.refused = Some(refused);
                 return Ok(false);
             }
         };
-        self.take_over(&run)?;
+        if self.stores_plainly() {
+            // It is looked at in another way.
+            self.start_over();
+            self.run = None;
+            self.happens.truncate(&self.trace.steps, 0);
+            self.trace.restart(0);
+            return self.execute(threads);
+        }
+        if !self.take_over(&run) {
+            self.refused = Some(Refused::Unlike);
+            return Ok(false);
+        }
         let mut wrong = false;
         for (process, of) in run.of.iter().enumerate() {
             for (number, &at) in (0..).zip(of) {
@@ -215,33 +278,76 @@ impl ReadFromSearch {
             counts.stand_for = counts.executions;
             run.clocks(&self.trace.sets, &mut self.clocks);
         }
-        self.run = Some(Rc::new(run));
+        let run = Rc::new(run);
+        if self.recent.len() == RECENT {
+            self.recent.pop_front();
+        }
+        self.recent.push_back(run.clone());
+        self.run = Some(run);
         if wrong {
-            self.graph.truncate(0);
-            self.now.clear();
-            self.asleep.clear();
-            self.choices.clear();
-            self.stores.forget();
+            self.begin_again();
         }
         Ok(fresh)
     }
 
-    /// What the steps of the graph did in this execution: what one that reads and writes leaves depends on what it read.
-    fn take_over(&mut self, run: &Run) -> Result<(), ThreadsError> {
-        for (at, &number) in self.now.iter().enumerate() {
+    /// The whole tree again, from the execution at hand.
+    fn begin_again(&mut self) {
+        self.graph.truncate(0);
+        self.now.clear();
+        self.asleep.clear();
+        self.choices.clear();
+        self.stores.forget();
+    }
+
+    /// Are there places of which nobody knew that plain stores go there?
+    fn stores_plainly(&mut self) -> bool {
+        let mut news = false;
+        for step in &self.trace.steps {
+            let stores = matches!(step.act, Act::Store | Act::Commit);
+            if stores && step.plain && step.access == Access::Write {
+                let place = self.places.of(step).unwrap_or(NONE);
+                news |= place != NONE && self.places.add_plain(place);
+            }
+        }
+        for access in &self.trace.trailing {
+            for place in self.places.meeting(access.object, access.mask) {
+                news |= self.places.add_plain(place);
+            }
+        }
+        news
+    }
+
+    /// What tells executions apart is another thing from now on.
+    fn start_over(&mut self) {
+        self.begin_again();
+        self.seen.clear();
+        self.recent.clear();
+        self.counts = Counts {
+            fresh: self.counts.fresh,
+            steps: self.counts.steps,
+            repeated: self.counts.repeated + self.counts.executions + self.counts.assumed,
+            ..Counts::default()
+        };
+    }
+
+    /// What the steps of the graph did in this execution: what one that reads and writes leaves depends on what it read. `false` if they are not what
+    /// they were.
+    fn take_over(&mut self, run: &Run) -> bool {
+        let counted = self.graph.of.iter().zip(&run.of);
+        let numbered = counted.flat_map(|(events, steps)| events.iter().zip(steps));
+        for (&number, &at) in numbered {
             let event = &mut self.graph.events[number as usize];
-            let diverged = ThreadsError::Diverged { at };
-            let step = run.steps.get(at).ok_or(diverged.clone())?;
+            let step = &run.steps[at as usize];
             let same = |a: &Step, b: &Step| {
                 (a.process, a.act, a.object, a.mask, a.tick)
                     == (b.process, b.act, b.object, b.mask, b.tick)
             };
             if !same(step, &event.step) || (step.access == Access::Write) != event.writes {
-                return Err(diverged);
+                return false;
             }
             event.step = *step;
         }
-        Ok(())
+        true
     }
 
     /// Goes on along the execution at hand, until there is nothing more to choose. `true` if it ends where nobody can go on, which is to be run.
@@ -250,8 +356,12 @@ impl ReadFromSearch {
             return Ok(false);
         };
         loop {
+            if let Some(next) = self.in_the_end(&run) {
+                self.choose(&run, &next)?;
+                continue;
+            }
             match self.pick(&run) {
-                Some(next) if reads(&next.step) && next.place != NONE => {
+                Some(next) if self.places.reads(&next.step, next.place) => {
                     if !self.choose(&run, &next)? {
                         return Ok(false);
                     }
@@ -264,6 +374,23 @@ impl ReadFromSearch {
                 None => return Ok(self.is_stuck(&run)),
             }
         }
+    }
+
+    /// All have come to their end: who reads memory then, place by place?
+    fn in_the_end(&self, run: &Run) -> Option<Next> {
+        let read = self.graph.count(self.width);
+        let (place, _) = *run.left.get(read)?;
+        (self.graph.events.len() - read == run.len()).then_some(Next {
+            step: Step {
+                process: self.width as Process,
+                act: Act::Load,
+                access: Access::Read,
+                tick: read as u32 + 1,
+                ..Step::NOTHING
+            },
+            place,
+            at: None,
+        })
     }
 
     /// What each process does next, if nothing that has to come before it is missing.
@@ -298,7 +425,7 @@ impl ReadFromSearch {
             let Some(next) = self.next_of(run, process) else {
                 continue;
             };
-            if !reads(&next.step) || next.place == NONE {
+            if !self.places.reads(&next.step, next.place) {
                 return Some(next);
             }
             if !self.is_awake(&next) {
@@ -374,7 +501,10 @@ impl ReadFromSearch {
             let count = run.map_or(0, |run| run.count_up_to((process, tick)));
             (process, count)
         };
-        let after = comes_after(&step, &self.trace.sets);
+        let mut after: SmallVec<[(Process, u32); 4]> = comes_after(&step, &self.trace.sets);
+        if usize::from(step.process) == self.width {
+            after.extend((0..self.width as Process).map(|process| (process, u32::MAX)));
+        }
         let own = match step.own.1 {
             0 => NONE,
             _ => self.graph.with_tick(step.own).unwrap_or(NONE),
@@ -382,7 +512,7 @@ impl ReadFromSearch {
         Event {
             step,
             place: next.place,
-            reads: reads(&step) && next.place != NONE,
+            reads: self.places.reads(&step, next.place),
             writes: step.access == Access::Write,
             from,
             own,
@@ -410,10 +540,10 @@ impl ReadFromSearch {
             }
             _ => {}
         }
-        match event.writes {
-            true => step.access = Access::Write,
-            false => step.access = Access::Read,
-        }
+        step.access = match event.writes {
+            true => Access::Write,
+            false => Access::Read,
+        };
         Some(event)
     }
 
@@ -422,24 +552,27 @@ impl ReadFromSearch {
         let size = self.graph.events.len();
         let process = next.step.process;
         let beyond = self.beyond(process).unwrap_or(0);
-        let waits = self.may_wait(run, next);
-        let known = next.at.and_then(|at| {
-            let from = run.from[at as usize];
-            match from {
-                None => Some(NONE),
-                Some((process, number)) => {
-                    let of = &self.graph.of[usize::from(process)];
-                    of.get(number as usize).copied()
-                }
+        let waits = usize::from(process) != self.width && self.may_wait(run, next);
+        let named = |from: Option<run::Name>| match from {
+            None => Some(NONE),
+            Some((process, number)) => {
+                let of = &self.graph.of[usize::from(process)];
+                of.get(number as usize).copied()
             }
-        });
+        };
+        let last = usize::from(process) == self.width;
+        let known = match next.at {
+            _ if last => named(Some(run.left[self.graph.count(self.width)].1)),
+            None => None,
+            Some(at) => named(run.from[at as usize]),
+        };
         let mut stores = Vec::new();
         let mut goes_on = None;
         let new = (beyond..size as u32).filter(|&event| {
             let event = &self.graph.events[event as usize];
             event.writes && event.place == next.place
         });
-        let start = (self.beyond(process).is_none()).then_some(NONE);
+        let start = (!last && self.beyond(process).is_none()).then_some(NONE);
         let candidates: SmallVec<[u32; 16]> = start.into_iter().chain(new).collect();
         for store in candidates {
             if known == Some(store) {
@@ -518,7 +651,7 @@ impl ReadFromSearch {
 
     /// Nothing can be picked. Is that the end of an execution that was not run?
     fn is_stuck(&self, run: &Run) -> bool {
-        if self.graph.events.len() == run.len() {
+        if self.graph.events.len() - self.graph.count(self.width) == run.len() {
             return false;
         }
         let newest = |place: u32| {
@@ -588,10 +721,32 @@ impl Explored for ReadFromSearch {
     }
 
     fn clock(&self, at: usize) -> &[u32] {
-        &self.clocks[at * self.width..][..self.width]
+        self.happens.clock(at)
     }
 
     fn points(&self) -> &Points {
         &self.points
+    }
+}
+
+/// The same with what happens before what because of what was read, and nothing else: other executions of its class have the rest the other way round.
+#[derive(Debug)]
+pub(super) struct ByReads<'a>(pub(super) &'a ReadFromSearch);
+
+impl Explored for ByReads<'_> {
+    fn trace(&self) -> &Trace {
+        &self.0.trace
+    }
+
+    fn order(&self) -> Order {
+        self.0.order
+    }
+
+    fn clock(&self, at: usize) -> &[u32] {
+        &self.0.clocks[at * self.0.width..][..self.0.width]
+    }
+
+    fn points(&self) -> &Points {
+        &self.0.points
     }
 }

@@ -1,6 +1,6 @@
 //! One execution as the search by reads-from sees it.
 
-use super::graph::{NONE, Places, reads};
+use super::graph::{Graph, NONE, Places};
 use crate::schedule::step::{Access, Act, NOWHERE, Order, Process, Sets, Step, Until};
 use crate::schedule::trace::{End, Trace, Wait};
 use rustc_hash::FxHashMap;
@@ -14,8 +14,14 @@ pub enum Refused {
     Objects,
     /// A thread waits in a loop, or for one of several things.
     Waits,
+    /// Threads go on where others were joined.
+    Joins,
+    /// A thread ended in the middle of something, and others wait for its locks.
+    Ends,
     /// Non-temporal stores, memory that is taken away, and the like.
     Kinds,
+    /// Threads do not do what they did where they had read the same.
+    Unlike,
     /// It took too long to find an order.
     Orders,
 }
@@ -33,6 +39,9 @@ pub(super) struct Run {
     pub(super) of: Vec<Vec<u32>>,
     pub(super) waits: Vec<Option<(Step, u32)>>,
     pub(super) end: End,
+    /// Per place with stores of several threads, in ascending order: which one it holds in the end. Of executions that end well, where somebody may
+    /// read it that makes no steps.
+    pub(super) left: Vec<(u32, Name)>,
 }
 
 /// Can the search treat such a step?
@@ -57,9 +66,20 @@ impl Run {
         order: Order,
         width: usize,
         places: &mut Places,
+        looks: bool,
     ) -> Result<Run, Refused> {
         if trace.end == End::InVain {
             return Err(Refused::Waits);
+        }
+        // Nobody says then who waits for what.
+        let ends = trace.end == End::Assumed || !trace.failures.is_empty();
+        if ends
+            && trace
+                .steps
+                .iter()
+                .any(|step| matches!(step.act, Act::Sync(_)))
+        {
+            return Err(Refused::Ends);
         }
         let mut run = Run {
             steps: trace.steps.clone(),
@@ -68,7 +88,9 @@ impl Run {
             of: vec![Vec::new(); width],
             waits: vec![None; width],
             end: trace.end,
+            left: Vec::new(),
         };
+        let mut contested: FxHashMap<u32, Option<usize>> = FxHashMap::default();
         // Who stored last at a place; commits by their processes' ticks.
         let mut newest: FxHashMap<u32, Name> = FxHashMap::default();
         for (at, step) in trace.steps.iter().enumerate() {
@@ -79,7 +101,7 @@ impl Run {
             run.places.push(place);
             let number = run.of[usize::from(step.process)].len() as u32;
             let mut from = None;
-            if place != NONE && reads(step) {
+            if places.reads(step, place) {
                 from = newest.get(&place).copied();
                 if step.own.1 != 0 {
                     from = run.own(step, &trace.steps, from).ok_or(Refused::Kinds)?;
@@ -91,18 +113,33 @@ impl Run {
             run.from.push(from);
             if step.access == Access::Write {
                 newest.insert(place, (step.process, number));
+                let thread = Some(order.thread(step.process));
+                let by = contested.entry(place).or_insert(thread);
+                *by = by.filter(|_| *by == thread);
             }
             run.of[usize::from(step.process)].push(at as u32);
         }
         for wait in &trace.blocked {
             match wait {
-                Wait::Step(step) if refused(step, order).is_none() && reads(step) => {
+                Wait::Step(step)
+                    if refused(step, order).is_none() && matches!(step.act, Act::Sync(_)) =>
+                {
                     let place = places.of(step).map_err(|_| Refused::Sizes)?;
                     run.waits[usize::from(step.process)] = Some((*step, place));
                 }
                 Wait::Join { .. } => {}
                 _ => return Err(Refused::Waits),
             }
+        }
+        if !looks && trace.end == End::Complete {
+            // Threads that go on, or are created, where others were joined may have been alone in between.
+            if trace.steps.iter().any(|step| step.joined != 0) {
+                return Err(Refused::Joins);
+            }
+            let several = contested.iter().filter(|(_, by)| by.is_none());
+            run.left
+                .extend(several.map(|(place, _)| (*place, newest[place])));
+            run.left.sort_unstable();
         }
         Ok(run)
     }
@@ -137,12 +174,35 @@ impl Run {
         of.partition_point(|&at| self.steps[at as usize].tick <= tick) as u32
     }
 
+    /// Does it begin with the steps of a graph?
+    pub(super) fn goes_on_from(&self, graph: &Graph) -> bool {
+        let name = |number: u32| {
+            let process = graph.events[number as usize].step.process;
+            let of = &graph.of[usize::from(process)];
+            (process, of.partition_point(|&other| other < number) as u32)
+        };
+        let is_there = |number: &u32| {
+            let event = &graph.events[*number as usize];
+            let (process, at) = name(*number);
+            if usize::from(process) == self.of.len() {
+                return self.left.contains(&(event.place, name(event.from)));
+            }
+            let step = self.of[usize::from(process)].get(at as usize);
+            let from = (event.reads && event.from != NONE).then(|| name(event.from));
+            step.is_some_and(|&step| self.from[step as usize] == from)
+        };
+        // What was read last is in few of them.
+        (0..graph.events.len() as u32)
+            .rev()
+            .all(|number| is_there(&number))
+    }
+
     /// Who read what.
     pub(super) fn class(&self) -> u128 {
         use std::hash::{DefaultHasher, Hash, Hasher};
         let of = |salt: u8| {
             let mut hash = DefaultHasher::new();
-            salt.hash(&mut hash);
+            (salt, &self.left).hash(&mut hash);
             for steps in &self.of {
                 steps.len().hash(&mut hash);
                 for &at in steps {

@@ -7,6 +7,7 @@ mod judging;
 mod power;
 mod progress;
 mod random;
+mod reads;
 mod reorder;
 mod said;
 mod unseen;
@@ -26,12 +27,13 @@ use fewest::fewest;
 use landfall_check::Wasted;
 use landfall_explore::schedule::bounded::{Bound, bounded};
 use landfall_explore::schedule::power::{Power, Way};
+use landfall_explore::schedule::read_from::{Reads, read_all};
 use landfall_explore::schedule::saturate::{Preempt, add_racing, saturate};
 use landfall_explore::schedule::seal::Directive;
 use landfall_explore::schedule::{
     Counts, End, Options as SearchOptions, Persistency, Points, Threads, ThreadsError,
 };
-use landfall_finding::Limit;
+use landfall_finding::{Equivalence, Limit};
 use landfall_native::{
     Deadline, EverySchedule, Job, MOST_THREADS, NativeSubject, NativeThreads, Notice, Outcome,
     Places, Policy, Ran, Saying, Sealing, Server, Watching,
@@ -43,11 +45,10 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::time::Instant;
 
-/// Searches a program that creates threads; on this server, if there is one already.
+/// Searches a program that creates threads.
 pub(super) fn check<'w>(
     options: &Asked,
     target: &BuiltTarget,
-    server: Option<Server>,
     (earlier, started): (&SearchReport, Instant),
     watch: &'w CheckWatch<'w>,
 ) -> Result<SearchReport, Error> {
@@ -62,10 +63,7 @@ pub(super) fn check<'w>(
     // Not every program ends; what comes later is seen by the search.
     let mut short = job.clone();
     short.threads.most_steps = Some(options.most_steps() as u64);
-    let mut first = match server {
-        Some(server) => FirstRun::on(server, &short)?,
-        None => FirstRun::of(programs, &short)?,
-    };
+    let mut first = FirstRun::of(programs, &short)?;
     if let Some(refusal) = first.refusal() {
         return Err(refusal);
     }
@@ -318,8 +316,43 @@ fn search<'w>(
     let mut ending = Ending::new(options, started);
     let mut stopped = false;
     let points;
-    let counts: Counts = match (options.bound(), is_sealed) {
-        (None, false) => {
+    let by_reads = match (crashing.is_some(), is_sealed) {
+        _ if options.equivalence == Equivalence::Orders => None,
+        (true, _) => {
+            reads::instead("power failures are looked at", report);
+            None
+        }
+        (_, true) => {
+            reads::instead("functions are sealed", report);
+            None
+        }
+        _ => {
+            report.equivalence = options.equivalence;
+            let preempt = options.preempt();
+            let found = read_all(native, preempt, limits, |native, search| {
+                seen.look(native, search);
+                ending.stop(native.runs)
+            })?;
+            match found {
+                Reads::Searched(found) => Some(found),
+                Reads::Refused(refused) => {
+                    reads::instead(reads::why(refused), report);
+                    None
+                }
+            }
+        }
+    };
+    let counts: Counts = match (options.bound(), is_sealed, by_reads) {
+        (_, _, Some(found)) => {
+            let preempt = options.preempt();
+            if preempt == Preempt::Sync && !found.sites.is_empty() {
+                warn_of_sync(report);
+            }
+            stopped |= found.stopped;
+            points = found.points(preempt);
+            found.counts
+        }
+        (None, false, None) => {
             let preempt = options.preempt();
             let found = saturate(native, preempt, limits, |native, search| {
                 progress.tick(&search.estimate, started);
@@ -334,14 +367,10 @@ fn search<'w>(
                 warn_of_sync(report);
             }
             stopped |= found.stopped;
-            points = match preempt {
-                Preempt::Sync => Points::Sites(Vec::new()),
-                Preempt::Auto => Points::Sites(found.sites),
-                Preempt::Everywhere => Points::Everywhere,
-            };
+            points = found.points(preempt);
             found.counts
         }
-        (most, _) => {
+        (most, ..) => {
             let preempt = options.preempt();
             let mut sites = Vec::new();
             let mut preemptions = if most.is_some() { 0 } else { u32::MAX };

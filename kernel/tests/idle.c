@@ -1,0 +1,74 @@
+// A processor with nothing to do takes and gives a lock and lets interrupts in, again and again: it waits. What it keeps of itself changes in each turn, and is as it was
+// behind it; that is found by a loop, so more loops are left in a turn than are known at once.
+// check: --kernel
+// exit: 0
+// check: --kernel -DFORGETS
+// exit: 100
+// finds: deadlock
+#include <landfall/kernel.h>
+#include <stdatomic.h>
+
+static struct processor {
+  unsigned number;
+  int depth, on;
+} processors[2] = {{0, 0, 0}, {1, 0, 0}};
+
+static atomic_int taken;
+static int ready;
+
+static struct processor *own(void) {
+  for (int at = 0; at < 2; at++)
+    if (processors[at].number == lfk_processor())
+      return &processors[at];
+  lfk_panic("no such processor");
+}
+
+static void enter(void) {
+  int on = lfk_interrupts_on();
+  lfk_cli();
+  if (own()->depth == 0)
+    own()->on = on;
+  own()->depth++;
+}
+
+static void leave(void) {
+  if (lfk_interrupts_on() || own()->depth == 0)
+    lfk_panic("not entered");
+  own()->depth--;
+  if (own()->depth == 0 && own()->on)
+    lfk_sti();
+}
+
+static void acquire(void) {
+  enter();
+  while (atomic_exchange(&taken, 1))
+    ;
+}
+
+static void release(void) {
+  atomic_exchange(&taken, 0);
+  leave();
+}
+
+static void schedule(void *unused) {
+  (void)unused;
+  for (;;) {
+    lfk_sti();
+    acquire();
+    int found = ready;
+    release();
+    if (found)
+      lfk_power_off();
+  }
+}
+
+int main(void) {
+  lfk_start_processor(schedule, 0);
+  acquire();
+#ifndef FORGETS
+  ready = 1;
+#endif
+  release();
+  for (;;)
+    lfk_hlt();
+}
