@@ -23,6 +23,8 @@ pub struct Symbols {
     load_address: u64,
     executable: String,
     loaders: RefCell<HashMap<String, Option<Loader>>>,
+    /// What was looked up already: by file, then by address.
+    known: RefCell<HashMap<String, HashMap<u64, Option<Position>>>>,
 }
 
 impl std::fmt::Debug for Symbols {
@@ -43,6 +45,7 @@ impl Symbols {
             load_address,
             executable,
             loaders: RefCell::default(),
+            known: RefCell::default(),
         }
     }
 
@@ -182,6 +185,17 @@ impl Symbols {
     }
 
     fn look_up(&self, path: &str, offset: u64) -> Option<Position> {
+        let mut known = self.known.borrow_mut();
+        if let Some(found) = known.get(path).and_then(|known| known.get(&offset)) {
+            return found.clone();
+        }
+        let found = self.find(path, offset);
+        let of_file = known.entry(path.to_owned()).or_default();
+        of_file.insert(offset, found.clone());
+        found
+    }
+
+    fn find(&self, path: &str, offset: u64) -> Option<Position> {
         let mut loaders = self.loaders.borrow_mut();
         let loader = loaders
             .entry(path.to_owned())

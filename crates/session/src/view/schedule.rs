@@ -10,6 +10,7 @@ use landfall_explore::schedule::{
 };
 use landfall_finding::{Place, Turn};
 use landfall_native::NativeThreads;
+use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
 
 /// How threads took turns, for a finding.
@@ -47,6 +48,8 @@ pub(crate) struct ScheduleNames<'a> {
     called: StoreNames,
     /// Names that stand for several places.
     alike: HashSet<String>,
+    /// What was asked for already.
+    known: RefCell<StoreNames>,
 }
 
 /// Bytes of persistent memory as the source calls them where it stores to them.
@@ -84,6 +87,7 @@ impl<'a> ScheduleNames<'a> {
             order,
             called: StoreNames::new(),
             alike: HashSet::new(),
+            known: RefCell::default(),
         }
     }
 
@@ -91,30 +95,36 @@ impl<'a> ScheduleNames<'a> {
     /// several for a place, says nothing.
     pub(crate) fn of(&self, trace: &Trace) -> ScheduleNames<'a> {
         let mut sources = self.names.sources();
-        let mut all: Vec<((u32, u64), String)> = Vec::new();
+        let mut all: HashSet<((u32, u64), String)> = HashSet::new();
+        let mut looked_at: HashSet<(u32, u64, u32)> = HashSet::new();
         let stores = |step: &&Step| step.persistent && step.access == Access::Write;
         for step in trace.steps.iter().filter(stores) {
+            if !looked_at.insert((step.object, step.mask, step.site)) {
+                continue;
+            }
             let text = self.place(step.site).and_then(|at| sources.assigned(&at));
             let named = ((step.object, step.mask), text.unwrap_or_default());
-            if !all.contains(&named) {
-                all.push(named);
-            }
+            all.insert(named);
+        }
+        let (mut places, mut texts) = (HashMap::new(), HashMap::new());
+        for (place, text) in &all {
+            *places.entry(*place).or_insert(0) += 1;
+            *texts.entry(text.as_str()).or_insert(0) += 1;
         }
         let alone = |(place, text): &&((u32, u64), String)| {
-            let same = |(other, called): &&((u32, u64), String)| other == place || called == text;
-            !text.is_empty() && all.iter().filter(same).count() == 1
+            !text.is_empty() && places[place] == 1 && texts[text.as_str()] == 1
         };
         let called: StoreNames = all.iter().filter(alone).cloned().collect();
         let mut found = ScheduleNames {
             called,
-            alike: HashSet::new(),
-            ..*self
+            ..ScheduleNames::new(self.threads, self.names, self.order)
         };
         let mut known: HashMap<String, u64> = HashMap::new();
         let mut alike = HashSet::new();
         let trailing = trace.trailing.iter().map(|t| (t.object, t.mask));
         let steps = trace.steps.iter().map(|step| (step.object, step.mask));
-        for (object, mask) in steps.chain(trailing) {
+        let all: HashSet<(u32, u64)> = steps.chain(trailing).collect();
+        for (object, mask) in all {
             let Some(address) = found.address(object, mask) else {
                 continue;
             };
@@ -124,6 +134,7 @@ impl<'a> ScheduleNames<'a> {
             }
         }
         found.alike = alike;
+        found.known.take();
         found
     }
 
@@ -259,6 +270,16 @@ impl<'a> ScheduleNames<'a> {
 
     /// A variable, or where it lies.
     fn name(&self, object: u32, mask: u64) -> String {
+        if let Some(known) = self.known.borrow().get(&(object, mask)) {
+            return known.clone();
+        }
+        let name = self.find_name(object, mask);
+        let mut known = self.known.borrow_mut();
+        known.insert((object, mask), name.clone());
+        name
+    }
+
+    fn find_name(&self, object: u32, mask: u64) -> String {
         let Some(line) = self.threads.address(object) else {
             return "memory".to_owned();
         };
