@@ -13,7 +13,7 @@ pub(super) const NONE: u32 = u32::MAX;
 
 /// Places by their objects.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Places {
+pub(super) struct ReadPlaces {
     of: FxHashMap<u32, SmallVec<[(u64, u32); 2]>>,
     /// What each held at the start, where that is known.
     pub(super) initial: Vec<Option<u64>>,
@@ -24,11 +24,11 @@ pub(super) struct Places {
 
 /// Accesses of other sizes to the same bytes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Overlapping;
+pub(super) struct OverlappingPlaces;
 
-impl Places {
+impl ReadPlaces {
     /// The place that a step accesses, if it does.
-    pub(super) fn of(&mut self, step: &Step) -> Result<u32, Overlapping> {
+    pub(super) fn of(&mut self, step: &Step) -> Result<u32, OverlappingPlaces> {
         if step.object == NOWHERE || !matches!(step.access, Access::Read | Access::Write) {
             return Ok(NONE);
         }
@@ -41,7 +41,7 @@ impl Places {
             return Ok(place);
         }
         if places.iter().any(|known| known.0 & mask != 0) {
-            return Err(Overlapping);
+            return Err(OverlappingPlaces);
         }
         let place = self.initial.len() as u32;
         places.push((mask, place));
@@ -84,7 +84,7 @@ impl Places {
 
 /// One step in a graph.
 #[derive(Clone, Debug)]
-pub(super) struct Event {
+pub(super) struct GraphEvent {
     pub(super) step: Step,
     pub(super) place: u32,
     pub(super) reads: bool,
@@ -98,21 +98,21 @@ pub(super) struct Event {
 }
 
 #[derive(Clone, Debug, Default)]
-pub(super) struct Graph {
-    pub(super) events: Vec<Event>,
+pub(super) struct ReadGraph {
+    pub(super) events: Vec<GraphEvent>,
     /// Per process, its events; at last, what is read after all of them.
     pub(super) of: Vec<Vec<u32>>,
 }
 
-impl Graph {
-    pub(super) fn new(processes: usize) -> Graph {
-        Graph {
+impl ReadGraph {
+    pub(super) fn new(processes: usize) -> ReadGraph {
+        ReadGraph {
             events: Vec::new(),
             of: vec![Vec::new(); processes + 1],
         }
     }
 
-    pub(super) fn push(&mut self, event: Event) -> u32 {
+    pub(super) fn push(&mut self, event: GraphEvent) -> u32 {
         let number = self.events.len() as u32;
         self.of[usize::from(event.step.process)].push(number);
         self.events.push(event);
@@ -158,7 +158,7 @@ const MOST: usize = 20_000;
 
 /// How far an order has come.
 #[derive(Clone, Debug)]
-struct Partial {
+struct BegunOrder {
     order: Vec<u32>,
     /// Per process, how many of its events.
     at: Vec<u32>,
@@ -174,7 +174,7 @@ struct Partial {
 /// A read that finds its store can as well come at once, and so can a store that nobody reads where nobody still has to read the one before it, and
 /// whatever reads and writes. So only which store comes next that others read is a choice.
 pub(super) fn find_order(
-    graph: &Graph,
+    graph: &ReadGraph,
     places: usize,
     like: &[u32],
 ) -> Result<Option<Vec<u32>>, TooHard> {
@@ -188,13 +188,13 @@ pub(super) fn find_order(
     for (at, &event) in like.iter().enumerate() {
         rank[event as usize] = at as u32;
     }
-    let mut now = Partial {
+    let mut now = BegunOrder {
         order: Vec::with_capacity(count),
         at: vec![0; graph.of.len()],
         newest: vec![NONE; places],
         unread,
     };
-    let mut choices: Vec<(Partial, u32)> = Vec::new();
+    let mut choices: Vec<(BegunOrder, u32)> = Vec::new();
     let mut seen: FxHashSet<u64> = FxHashSet::default();
     let mut made = 0;
     let active: Vec<usize> = (0..graph.of.len())
@@ -237,19 +237,19 @@ pub(super) fn find_order(
 }
 
 /// Where reads of the same store are counted.
-fn slot(event: &Event, count: usize) -> usize {
+fn slot(event: &GraphEvent, count: usize) -> usize {
     match event.from {
         NONE => count + event.place as usize,
         store => store as usize,
     }
 }
 
-impl Partial {
-    fn next(&self, graph: &Graph, process: usize) -> Option<u32> {
+impl BegunOrder {
+    fn next(&self, graph: &ReadGraph, process: usize) -> Option<u32> {
         graph.of[process].get(self.at[process] as usize).copied()
     }
 
-    fn is_done(&self, graph: &Graph, event: u32) -> bool {
+    fn is_done(&self, graph: &ReadGraph, event: u32) -> bool {
         let step = &graph.events[event as usize].step;
         let process = usize::from(step.process);
         let next = self.next(graph, process);
@@ -257,7 +257,7 @@ impl Partial {
     }
 
     /// Can its process' next event come now?
-    fn possible(&self, graph: &Graph, number: u32) -> bool {
+    fn possible(&self, graph: &ReadGraph, number: u32) -> bool {
         let event = &graph.events[number as usize];
         let waits = |&(process, count): &(Process, u32)| self.at[usize::from(process)] < count;
         if event.after.iter().any(waits) {
@@ -285,7 +285,7 @@ impl Partial {
         !event.writes || self.unread[readers] == by_itself
     }
 
-    fn take(&mut self, graph: &Graph, number: u32) {
+    fn take(&mut self, graph: &ReadGraph, number: u32) {
         let event = &graph.events[number as usize];
         self.order.push(number);
         self.at[usize::from(event.step.process)] += 1;
@@ -298,7 +298,7 @@ impl Partial {
     }
 
     /// Takes all that can as well come at once.
-    fn go_on(&mut self, graph: &Graph, active: &[usize]) {
+    fn go_on(&mut self, graph: &ReadGraph, active: &[usize]) {
         let mut moved = true;
         while std::mem::take(&mut moved) {
             for &process in active {

@@ -24,22 +24,22 @@ use super::search::{Counts, Options};
 use super::step::{Access, Act, Order, Process, Step, Until};
 use super::threads::{AskEvery, Job, Points, Threads, ThreadsError};
 use super::trace::{End, Trace};
-use graph::{Event, Graph, NONE, Places, comes_after, find_order};
-pub use rounds::{Reads, read_all};
+use graph::{GraphEvent, NONE, ReadGraph, ReadPlaces, comes_after, find_order};
+pub use rounds::{SearchedReads, read_all};
+use run::ReadRun;
 pub use run::Refused;
-use run::Run;
 use rustc_hash::FxHashSet;
 use smallvec::SmallVec;
 use std::collections::VecDeque;
 use std::rc::Rc;
-use stores::Stores;
+use stores::KnownStores;
 
 /// Executions that are remembered: what is asked for may go on as one of them does.
 const RECENT: usize = 256;
 
 /// A thread waits to read from a store that was not there when it began to.
 #[derive(Clone, Copy, Debug)]
-struct Asleep {
+struct AsleepReader {
     process: Process,
     /// It does not read the stores of the first so many events.
     beyond: u32,
@@ -47,12 +47,12 @@ struct Asleep {
 
 /// A read that can return several stores.
 #[derive(Debug)]
-struct Choice {
+struct ReadChoice {
     /// The graph before it, one of its orders, who sleeps, and an execution that goes on from it.
     size: usize,
     order: Vec<u32>,
-    asleep: Vec<Asleep>,
-    run: Rc<Run>,
+    asleep: Vec<AsleepReader>,
+    run: Rc<ReadRun>,
     reader: Step,
     place: u32,
     /// Stores that are still to be read, each with an order that ends with what the reader knows of them.
@@ -63,7 +63,7 @@ struct Choice {
 
 /// The step that a process makes next in the execution at hand.
 #[derive(Clone, Copy, Debug)]
-struct Next {
+struct NextStep {
     step: Step,
     place: u32,
     /// Where in the execution; `None` if it is not there: its thread waits.
@@ -81,15 +81,15 @@ pub struct ReadFromSearch {
     races: Vec<Race>,
     clocks: Vec<u32>,
     points: Points,
-    places: Places,
-    stores: Stores,
-    graph: Graph,
+    places: ReadPlaces,
+    stores: KnownStores,
+    graph: ReadGraph,
     /// One of its orders.
     now: Vec<u32>,
-    asleep: Vec<Asleep>,
-    run: Option<Rc<Run>>,
-    recent: VecDeque<Rc<Run>>,
-    choices: Vec<Choice>,
+    asleep: Vec<AsleepReader>,
+    run: Option<Rc<ReadRun>>,
+    recent: VecDeque<Rc<ReadRun>>,
+    choices: Vec<ReadChoice>,
     seen: FxHashSet<u128>,
     follow: Vec<Process>,
     /// It cannot go on, and says nothing: other searches can.
@@ -131,9 +131,9 @@ impl ReadFromSearch {
             races: Vec::new(),
             clocks: Vec::new(),
             points,
-            places: Places::default(),
-            stores: Stores::new(width),
-            graph: Graph::new(width),
+            places: ReadPlaces::default(),
+            stores: KnownStores::new(width),
+            graph: ReadGraph::new(width),
             now: Vec::new(),
             asleep: Vec::new(),
             run: None,
@@ -228,7 +228,7 @@ impl ReadFromSearch {
             self.happens.push(steps, at, sets, &mut self.races);
         }
         self.races.clear();
-        let run = match Run::new(
+        let run = match ReadRun::new(
             &self.trace,
             self.order,
             self.width,
@@ -332,7 +332,7 @@ impl ReadFromSearch {
 
     /// What the steps of the graph did in this execution: what one that reads and writes leaves depends on what it read. `false` if they are not what
     /// they were.
-    fn take_over(&mut self, run: &Run) -> bool {
+    fn take_over(&mut self, run: &ReadRun) -> bool {
         let counted = self.graph.of.iter().zip(&run.of);
         let numbered = counted.flat_map(|(events, steps)| events.iter().zip(steps));
         for (&number, &at) in numbered {
@@ -377,10 +377,10 @@ impl ReadFromSearch {
     }
 
     /// All have come to their end: who reads memory then, place by place?
-    fn in_the_end(&self, run: &Run) -> Option<Next> {
+    fn in_the_end(&self, run: &ReadRun) -> Option<NextStep> {
         let read = self.graph.count(self.width);
         let (place, _) = *run.left.get(read)?;
-        (self.graph.events.len() - read == run.len()).then_some(Next {
+        (self.graph.events.len() - read == run.len()).then_some(NextStep {
             step: Step {
                 process: self.width as Process,
                 act: Act::Load,
@@ -394,17 +394,17 @@ impl ReadFromSearch {
     }
 
     /// What each process does next, if nothing that has to come before it is missing.
-    fn next_of(&self, run: &Run, process: usize) -> Option<Next> {
+    fn next_of(&self, run: &ReadRun, process: usize) -> Option<NextStep> {
         let count = self.graph.count(process);
         let next = match run.of[process].get(count) {
-            Some(&at) => Next {
+            Some(&at) => NextStep {
                 step: run.steps[at as usize],
                 place: run.places[at as usize],
                 at: Some(at),
             },
             None => {
                 let (step, place) = run.waits[process]?;
-                Next {
+                NextStep {
                     step,
                     place,
                     at: None,
@@ -419,8 +419,8 @@ impl ReadFromSearch {
     }
 
     /// Whose step is looked at next: one that reads nothing, else a read for which no store is to come, else the first.
-    fn pick(&mut self, run: &Run) -> Option<Next> {
-        let mut best: Option<(bool, u32, Next)> = None;
+    fn pick(&mut self, run: &ReadRun) -> Option<NextStep> {
+        let mut best: Option<(bool, u32, NextStep)> = None;
         for process in 0..self.width {
             let Some(next) = self.next_of(run, process) else {
                 continue;
@@ -448,7 +448,7 @@ impl ReadFromSearch {
     }
 
     /// Is there a store for it that was not there when it fell asleep?
-    fn is_awake(&self, next: &Next) -> bool {
+    fn is_awake(&self, next: &NextStep) -> bool {
         self.beyond(next.step.process).is_none_or(|beyond| {
             let later = &self.graph.events[beyond as usize..];
             later
@@ -458,7 +458,7 @@ impl ReadFromSearch {
     }
 
     /// Has the process done all that it does after these reads?
-    fn is_finished(&self, run: &Run, process: usize) -> bool {
+    fn is_finished(&self, run: &ReadRun, process: usize) -> bool {
         let all = |process: usize| {
             self.graph.count(process) == run.of[process].len() && run.waits[process].is_none()
         };
@@ -467,7 +467,7 @@ impl ReadFromSearch {
     }
 
     /// May a store come that it could read?
-    fn may_wait(&mut self, run: &Run, next: &Next) -> bool {
+    fn may_wait(&mut self, run: &ReadRun, next: &NextStep) -> bool {
         let own = self.order.thread(next.step.process);
         let mut others = false;
         for process in 0..self.width {
@@ -494,7 +494,7 @@ impl ReadFromSearch {
     }
 
     /// A step as an event that reads this store, as far as that is known before it is run.
-    fn event(&self, next: &Next, from: u32) -> Event {
+    fn event(&self, next: &NextStep, from: u32) -> GraphEvent {
         let step = next.step;
         let run = self.run.as_ref();
         let count = |&(process, tick): &(Process, u32)| {
@@ -509,7 +509,7 @@ impl ReadFromSearch {
             0 => NONE,
             _ => self.graph.with_tick(step.own).unwrap_or(NONE),
         };
-        Event {
+        GraphEvent {
             step,
             place: next.place,
             reads: self.places.reads(&step, next.place),
@@ -521,7 +521,7 @@ impl ReadFromSearch {
     }
 
     /// The step where it reads this store; `None` if it waits there.
-    fn reading(&self, next: &Next, from: u32) -> Option<Event> {
+    fn reading(&self, next: &NextStep, from: u32) -> Option<GraphEvent> {
         let mut event = self.event(next, from);
         let found = match from {
             NONE => self.places.initial[next.place as usize],
@@ -548,12 +548,12 @@ impl ReadFromSearch {
     }
 
     /// A read: each store that it can return, and those that are still to come. `false` if the execution at hand does not go on.
-    fn choose(&mut self, run: &Rc<Run>, next: &Next) -> Result<bool, Refused> {
+    fn choose(&mut self, run: &Rc<ReadRun>, next: &NextStep) -> Result<bool, Refused> {
         let size = self.graph.events.len();
         let process = next.step.process;
         let beyond = self.beyond(process).unwrap_or(0);
         let waits = usize::from(process) != self.width && self.may_wait(run, next);
-        let named = |from: Option<run::Name>| match from {
+        let named = |from: Option<run::EventName>| match from {
             None => Some(NONE),
             Some((process, number)) => {
                 let of = &self.graph.of[usize::from(process)];
@@ -586,7 +586,7 @@ impl ReadFromSearch {
             stores.extend(order.map(|order| (store, order)));
         }
         let order = self.now.clone();
-        let mut choice = Choice {
+        let mut choice = ReadChoice {
             size,
             order,
             asleep: self.asleep.clone(),
@@ -627,11 +627,11 @@ impl ReadFromSearch {
     fn sleep(&mut self, process: Process) {
         self.asleep.retain(|asleep| asleep.process != process);
         let beyond = self.graph.events.len() as u32;
-        self.asleep.push(Asleep { process, beyond });
+        self.asleep.push(AsleepReader { process, beyond });
     }
 
     /// An order of the graph with one more event.
-    fn extended(&mut self, event: Event) -> Result<Option<Vec<u32>>, Refused> {
+    fn extended(&mut self, event: GraphEvent) -> Result<Option<Vec<u32>>, Refused> {
         let writes = |&&number: &&u32| {
             let other = &self.graph.events[number as usize];
             other.writes && other.place == event.place
@@ -650,7 +650,7 @@ impl ReadFromSearch {
     }
 
     /// Nothing can be picked. Is that the end of an execution that was not run?
-    fn is_stuck(&self, run: &Run) -> bool {
+    fn is_stuck(&self, run: &ReadRun) -> bool {
         if self.graph.events.len() - self.graph.count(self.width) == run.len() {
             return false;
         }
@@ -682,7 +682,7 @@ impl ReadFromSearch {
         self.run = Some(choice.run.clone());
         let process = choice.reader.process;
         if let Some((store, order)) = choice.stores.pop() {
-            let next = Next {
+            let next = NextStep {
                 step: choice.reader,
                 place: choice.place,
                 at: None,

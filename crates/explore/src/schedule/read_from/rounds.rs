@@ -13,7 +13,7 @@ use std::ops::ControlFlow;
 
 /// What came of it.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Reads {
+pub enum SearchedReads {
     Searched(Saturated),
     /// It has to be searched by orders of stores: what was shown are executions of the program, but not all.
     Refused(Refused),
@@ -25,7 +25,7 @@ pub fn read_all<T: Threads>(
     preempt: Preempt,
     options: Options,
     mut visit: impl FnMut(&T, &dyn Explored) -> ControlFlow<()>,
-) -> Result<Reads, ThreadsError> {
+) -> Result<SearchedReads, ThreadsError> {
     let mut result = Saturated::default();
     let mut sharing = Sharing::default();
     loop {
@@ -55,15 +55,15 @@ pub fn read_all<T: Threads>(
             }
             if visit(threads, &search).is_break() {
                 result.counts = search.counts;
-                return Ok(Reads::Searched(result));
+                return Ok(SearchedReads::Searched(result));
             }
         }
         if let Some(refused) = search.refused {
-            return Ok(Reads::Refused(refused));
+            return Ok(SearchedReads::Refused(refused));
         }
         if !fresh || result.stopped || preempt == Preempt::Sync {
             result.counts = search.counts;
-            return Ok(Reads::Searched(result));
+            return Ok(SearchedReads::Searched(result));
         }
         result.abandoned += search.counts.executions;
     }

@@ -1,6 +1,6 @@
 //! One execution as the search by reads-from sees it.
 
-use super::graph::{Graph, NONE, Places};
+use super::graph::{NONE, ReadGraph, ReadPlaces};
 use crate::schedule::step::{Access, Act, NOWHERE, Order, Process, Sets, Step, Until};
 use crate::schedule::trace::{End, Trace, Wait};
 use rustc_hash::FxHashMap;
@@ -27,21 +27,21 @@ pub enum Refused {
 }
 
 /// An event as others name it: its process, and which of that process' steps it is.
-pub(super) type Name = (Process, u32);
+pub(super) type EventName = (Process, u32);
 
 #[derive(Debug)]
-pub(super) struct Run {
+pub(super) struct ReadRun {
     pub(super) steps: Vec<Step>,
     pub(super) places: Vec<u32>,
     /// Of each step that reads: who stored it, or nobody.
-    pub(super) from: Vec<Option<Name>>,
+    pub(super) from: Vec<Option<EventName>>,
     /// Per process, its steps; and what it waits for in the end.
     pub(super) of: Vec<Vec<u32>>,
     pub(super) waits: Vec<Option<(Step, u32)>>,
     pub(super) end: End,
     /// Per place with stores of several threads, in ascending order: which one it holds in the end. Of executions that end well, where somebody may
     /// read it that makes no steps.
-    pub(super) left: Vec<(u32, Name)>,
+    pub(super) left: Vec<(u32, EventName)>,
 }
 
 /// Can the search treat such a step?
@@ -60,14 +60,14 @@ fn refused(step: &Step, order: Order) -> Option<Refused> {
     }
 }
 
-impl Run {
+impl ReadRun {
     pub(super) fn new(
         trace: &Trace,
         order: Order,
         width: usize,
-        places: &mut Places,
+        places: &mut ReadPlaces,
         looks: bool,
-    ) -> Result<Run, Refused> {
+    ) -> Result<ReadRun, Refused> {
         if trace.end == End::InVain {
             return Err(Refused::Waits);
         }
@@ -81,7 +81,7 @@ impl Run {
         {
             return Err(Refused::Ends);
         }
-        let mut run = Run {
+        let mut run = ReadRun {
             steps: trace.steps.clone(),
             places: Vec::with_capacity(trace.steps.len()),
             from: Vec::with_capacity(trace.steps.len()),
@@ -92,7 +92,7 @@ impl Run {
         };
         let mut contested: FxHashMap<u32, Option<usize>> = FxHashMap::default();
         // Who stored last at a place; commits by their processes' ticks.
-        let mut newest: FxHashMap<u32, Name> = FxHashMap::default();
+        let mut newest: FxHashMap<u32, EventName> = FxHashMap::default();
         for (at, step) in trace.steps.iter().enumerate() {
             if let Some(refused) = refused(step, order) {
                 return Err(refused);
@@ -145,7 +145,12 @@ impl Run {
     }
 
     /// What a load returned whose thread has stored there before; `newest` is what is in memory.
-    fn own(&self, step: &Step, steps: &[Step], newest: Option<Name>) -> Option<Option<Name>> {
+    fn own(
+        &self,
+        step: &Step,
+        steps: &[Step],
+        newest: Option<EventName>,
+    ) -> Option<Option<EventName>> {
         let (process, tick) = step.own;
         let of = &self.of[usize::from(process)];
         let committed = of.last().is_some_and(|&at| steps[at as usize].tick >= tick);
@@ -175,7 +180,7 @@ impl Run {
     }
 
     /// Does it begin with the steps of a graph?
-    pub(super) fn goes_on_from(&self, graph: &Graph) -> bool {
+    pub(super) fn goes_on_from(&self, graph: &ReadGraph) -> bool {
         let name = |number: u32| {
             let process = graph.events[number as usize].step.process;
             let of = &graph.of[usize::from(process)];

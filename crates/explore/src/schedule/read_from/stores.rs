@@ -3,7 +3,7 @@
 
 /// Per place and process.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Stores {
+pub(super) struct KnownStores {
     width: usize,
     /// Up to which of its events a process may store there: a power of two.
     most: Vec<u32>,
@@ -11,11 +11,11 @@ pub(super) struct Stores {
     relied: Vec<u32>,
 }
 
-impl Stores {
-    pub(super) fn new(width: usize) -> Stores {
-        Stores {
+impl KnownStores {
+    pub(super) fn new(width: usize) -> KnownStores {
+        KnownStores {
             width,
-            ..Stores::default()
+            ..KnownStores::default()
         }
     }
 

@@ -27,7 +27,7 @@ use fewest::fewest;
 use landfall_check::Wasted;
 use landfall_explore::schedule::bounded::{Bound, bounded};
 use landfall_explore::schedule::power::{Power, Way};
-use landfall_explore::schedule::read_from::{Reads, read_all};
+use landfall_explore::schedule::read_from::{SearchedReads, read_all};
 use landfall_explore::schedule::saturate::{Preempt, add_racing, saturate};
 use landfall_explore::schedule::seal::Directive;
 use landfall_explore::schedule::{
@@ -334,8 +334,8 @@ fn search<'w>(
                 ending.stop(native.runs)
             })?;
             match found {
-                Reads::Searched(found) => Some(found),
-                Reads::Refused(refused) => {
+                SearchedReads::Searched(found) => Some(found),
+                SearchedReads::Refused(refused) => {
                     reads::instead(reads::why(refused), report);
                     None
                 }
