@@ -53,12 +53,12 @@ pub const CONFLICT_STATUSES: [Value; 2] = [CONFLICT, CONFLICT | MAY_RETRY];
 
 /// An outermost transaction: the places of its `xbegin` and of its `xend`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Region {
+pub struct TxRegion {
     pub begin: usize,
     pub end: usize,
 }
 
-impl Region {
+impl TxRegion {
     /// Is the instruction inside, neither the `xbegin` nor the `xend`?
     pub fn holds(self, at: usize) -> bool {
         self.begin < at && at < self.end
@@ -67,7 +67,7 @@ impl Region {
 
 impl Thread {
     /// The outermost transactions, in order.
-    pub fn regions(&self) -> Vec<Region> {
+    pub fn regions(&self) -> Vec<TxRegion> {
         let mut regions = Vec::new();
         let (mut depth, mut begin) = (0, 0);
         for (at, instr) in self.body.iter().enumerate() {
@@ -81,7 +81,7 @@ impl Thread {
                 Instr::Tx(TxInstr::End) => {
                     depth -= 1;
                     if depth == 0 {
-                        regions.push(Region { begin, end: at });
+                        regions.push(TxRegion { begin, end: at });
                     }
                 }
                 _ => {}
@@ -132,7 +132,7 @@ mod tests {
             regs: Vec::new(),
             body: vec![Instr::Mfence, begin, begin, end, end, begin, end],
         };
-        let regions = [Region { begin: 1, end: 4 }, Region { begin: 5, end: 6 }];
+        let regions = [TxRegion { begin: 1, end: 4 }, TxRegion { begin: 5, end: 6 }];
         assert_eq!(thread.regions(), regions);
         assert_eq!(
             [0, 1, 2, 3, 4, 5].map(|at| thread.depth(at)),

@@ -4,7 +4,7 @@
 //! If all threads wait, the choice was circular (a value out of thin air) and is dropped. Each choice is made once.
 
 use super::order::{EventOrder, OrderCycle, Set, members, one};
-use super::transaction::{Attempt, Place};
+use super::transaction::{Attempt, InstrPlace};
 use crate::Model;
 use crate::program::{Instr, LineId, LitmusProgram, Operand, Reg, RmwOp, Value, Var};
 use crate::transaction::TxInstr;
@@ -452,7 +452,7 @@ impl<'a, V: FnMut(Option<&CandidateGraph>) -> bool> CandidateGraphs<'a, V> {
 }
 
 impl CandidateGraph {
-    pub(super) fn id(&self, (thread, instr): Place) -> usize {
+    pub(super) fn id(&self, (thread, instr): InstrPlace) -> usize {
         self.base[thread] + instr
     }
 

@@ -5,7 +5,7 @@
 
 use super::candidate::{CandidateGraph, GraphEvent, ReadSource};
 use super::order::{EventOrder, OrderCycle};
-use super::transaction::{Attempt, Clause, moments};
+use super::transaction::{Attempt, OrderClause, moments};
 
 /// Two writes whose order `co` must decide.
 #[derive(Clone, Copy, Debug)]
@@ -74,12 +74,12 @@ pub(super) fn coherence_orders(
 
 /// Visits each way to keep the transactions undisturbed.
 fn settle(
-    clauses: &[Clause],
+    clauses: &[OrderClause],
     order: &EventOrder,
     afford: &mut impl FnMut() -> bool,
     visit: &mut impl FnMut(&EventOrder) -> bool,
 ) -> bool {
-    let Some((Clause(ways), rest)) = clauses.split_first() else {
+    let Some((OrderClause(ways), rest)) = clauses.split_first() else {
         return visit(order);
     };
     if ways.iter().any(|&(a, b)| order.before(a, b)) {

@@ -2,7 +2,7 @@
 
 use super::candidate::{CandidateGraph, CandidateGraphs, KnownReads, ReadSource};
 use super::order::{OrderCycle, one};
-use super::transaction::{Attempt, Ending, values_matter};
+use super::transaction::{Attempt, AttemptEnding, values_matter};
 use crate::program::{Instr, Value};
 use crate::transaction::{SPURIOUS_STATUSES, STARTED, TxInstr, explicit, is_forbidden};
 use landfall_model::order::OpKind;
@@ -48,8 +48,8 @@ impl<V: FnMut(Option<&CandidateGraph>) -> bool> CandidateGraphs<'_, V> {
 
     fn ends_at(&self, attempt: &Attempt) -> Option<usize> {
         match attempt.ending {
-            Ending::Met { at, .. } | Ending::Spurious { at, .. } => Some(at),
-            Ending::Commits | Ending::ByItself => None,
+            AttemptEnding::Met { at, .. } | AttemptEnding::Spurious { at, .. } => Some(at),
+            AttemptEnding::Commits | AttemptEnding::ByItself => None,
         }
     }
 
@@ -82,8 +82,10 @@ impl<V: FnMut(Option<&CandidateGraph>) -> bool> CandidateGraphs<'_, V> {
         }
         if self.ends_at(attempt) == Some(at) {
             let status = match attempt.ending {
-                Ending::Met { status, .. } | Ending::Spurious { status, .. } => status,
-                Ending::Commits | Ending::ByItself => return Err(OrderCycle),
+                AttemptEnding::Met { status, .. } | AttemptEnding::Spurious { status, .. } => {
+                    status
+                }
+                AttemptEnding::Commits | AttemptEnding::ByItself => return Err(OrderCycle),
             };
             return self.abort(candidate, attempt, at, status);
         }
@@ -169,7 +171,7 @@ impl<V: FnMut(Option<&CandidateGraph>) -> bool> CandidateGraphs<'_, V> {
         status: Value,
     ) -> Result<(), OrderCycle> {
         match attempt.ending {
-            Ending::ByItself => self.abort(candidate, attempt, at, status),
+            AttemptEnding::ByItself => self.abort(candidate, attempt, at, status),
             _ => Err(OrderCycle),
         }
     }

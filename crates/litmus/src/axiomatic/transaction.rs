@@ -5,27 +5,27 @@
 //! its cause if it has one. Where an access of a transaction is another's cause it is a moment of its own, and from there to the end of
 //! its transaction nobody may meet what that had touched.
 //!
-//! How each transaction ends is chosen first; [`Ending`]s that no graph can have come to nothing.
+//! How each transaction ends is chosen first; [`AttemptEnding`]s that no graph can have come to nothing.
 
 use super::candidate::{CandidateGraph, GraphEvent, ReadSource};
 use super::order::{EventOrder, OrderCycle};
 use crate::program::{Instr, LineId, LitmusProgram, Thread, Value};
 use crate::transaction::{
-    Aborts, CONFLICT_STATUSES, Region, SPURIOUS_STATUSES, TxInstr, is_forbidden,
+    Aborts, CONFLICT_STATUSES, SPURIOUS_STATUSES, TxInstr, TxRegion, is_forbidden,
 };
 
 /// An instruction: its thread, and its place there.
-pub(super) type Place = (usize, usize);
+pub(super) type InstrPlace = (usize, usize);
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Ending {
+pub(super) enum AttemptEnding {
     Commits,
     /// By its own `xabort`, or an instruction that no transaction takes.
     ByItself,
     /// Right before `at`, because this access met what it had touched.
     Met {
         at: usize,
-        by: Place,
+        by: InstrPlace,
         status: Value,
     },
     /// Right before `at`, for no reason.
@@ -39,22 +39,22 @@ pub(super) enum Ending {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Attempt {
     pub(super) thread: usize,
-    pub(super) region: Region,
-    pub(super) ending: Ending,
+    pub(super) region: TxRegion,
+    pub(super) ending: AttemptEnding,
 }
 
 impl Attempt {
     pub(super) fn commits(&self) -> bool {
-        self.ending == Ending::Commits
+        self.ending == AttemptEnding::Commits
     }
 
     /// Does its ending leave room for this instruction?
-    fn may_do(&self, (thread, instr): Place) -> bool {
+    fn may_do(&self, (thread, instr): InstrPlace) -> bool {
         self.thread != thread
             || !self.region.holds(instr)
             || match self.ending {
-                Ending::Commits | Ending::ByItself => true,
-                Ending::Met { at, .. } | Ending::Spurious { at, .. } => instr < at,
+                AttemptEnding::Commits | AttemptEnding::ByItself => true,
+                AttemptEnding::Met { at, .. } | AttemptEnding::Spurious { at, .. } => instr < at,
             }
     }
 }
@@ -64,7 +64,7 @@ fn accesses(instr: &Instr) -> bool {
 }
 
 /// Do the values that it reads decide what it touches, or whether it goes on?
-pub(super) fn values_matter(thread: &Thread, region: Region) -> bool {
+pub(super) fn values_matter(thread: &Thread, region: TxRegion) -> bool {
     thread.body[region.begin..region.end].iter().any(|instr| {
         matches!(
             instr,
@@ -98,20 +98,20 @@ pub(super) fn endings(program: &LitmusProgram) -> Vec<Vec<Attempt>> {
     all
 }
 
-fn ways_to_end(program: &LitmusProgram, t: usize, region: Region) -> Vec<Ending> {
+fn ways_to_end(program: &LitmusProgram, t: usize, region: TxRegion) -> Vec<AttemptEnding> {
     let thread = &program.threads[t];
     let body = || region.begin + 1..region.end;
-    let mut ways = vec![Ending::Commits];
+    let mut ways = vec![AttemptEnding::Commits];
     let ends_itself = |at: usize| {
         let instr = &thread.body[at];
         matches!(instr, Instr::Tx(TxInstr::Abort { .. })) || is_forbidden(instr)
     };
     if body().any(ends_itself) {
-        ways.push(Ending::ByItself);
+        ways.push(AttemptEnding::ByItself);
     }
     for at in region.begin + 1..=region.end {
         if program.aborts == Aborts::Spurious {
-            ways.extend(SPURIOUS_STATUSES.map(|status| Ending::Spurious { at, status }));
+            ways.extend(SPURIOUS_STATUSES.map(|status| AttemptEnding::Spurious { at, status }));
         }
         let others = program
             .threads
@@ -119,9 +119,9 @@ fn ways_to_end(program: &LitmusProgram, t: usize, region: Region) -> Vec<Ending>
             .enumerate()
             .filter(|(other, _)| *other != t);
         let places = others.flat_map(|(other, code)| (0..code.body.len()).map(move |i| (other, i)));
-        let may = |by: &Place| meets(program, (t, region), at, *by, Instr::may_write);
+        let may = |by: &InstrPlace| meets(program, (t, region), at, *by, Instr::may_write);
         for by in places.filter(may) {
-            ways.extend(CONFLICT_STATUSES.map(|status| Ending::Met { at, by, status }));
+            ways.extend(CONFLICT_STATUSES.map(|status| AttemptEnding::Met { at, by, status }));
         }
     }
     ways
@@ -138,9 +138,9 @@ fn is_of_use(program: &LitmusProgram, attempts: &[Attempt], of: Attempt) -> bool
         .map_or(of.region.begin + 1, |i| i + 1);
     let earlier = |at: usize| at > needed && thread.nested(at - 1) == thread.nested(at);
     match of.ending {
-        Ending::Commits | Ending::ByItself => true,
-        Ending::Spurious { at, .. } => at >= needed && !earlier(at),
-        Ending::Met { at, by, .. } => {
+        AttemptEnding::Commits | AttemptEnding::ByItself => true,
+        AttemptEnding::Spurious { at, .. } => at >= needed && !earlier(at),
+        AttemptEnding::Met { at, by, .. } => {
             let surely = |i: &Instr| i.may_write() && !matches!(i, Instr::Cas { .. });
             let sooner = earlier(at) && meets(program, (of.thread, of.region), at - 1, by, surely);
             at >= needed && !sooner && attempts.iter().all(|other| other.may_do(by))
@@ -151,9 +151,9 @@ fn is_of_use(program: &LitmusProgram, attempts: &[Attempt], of: Attempt) -> bool
 /// Does the access meet what the transaction has touched before `to`, if these instructions write?
 fn meets(
     program: &LitmusProgram,
-    (t, region): (usize, Region),
+    (t, region): (usize, TxRegion),
     to: usize,
-    by: Place,
+    by: InstrPlace,
     writes: impl Fn(&Instr) -> bool,
 ) -> bool {
     let by = &program.threads[by.0].body[by.1];
@@ -163,15 +163,15 @@ fn meets(
         && mine.any(|mine| accesses(mine) && line(mine) == line(by) && (writes(mine) || writes(by)))
 }
 
-fn is_cause(attempts: &[Attempt], place: Place) -> bool {
+fn is_cause(attempts: &[Attempt], place: InstrPlace) -> bool {
     attempts
         .iter()
-        .any(|a| matches!(a.ending, Ending::Met { by, .. } if by == place))
+        .any(|a| matches!(a.ending, AttemptEnding::Met { by, .. } if by == place))
 }
 
 /// An access that others' transactions may meet: when, by whom, what.
 #[derive(Clone, Debug)]
-struct Request {
+struct AccessRequest {
     moment: usize,
     thread: usize,
     /// Lines, and whether they are written.
@@ -180,8 +180,8 @@ struct Request {
     forwarded: Option<usize>,
 }
 
-impl Request {
-    fn meets(&self, other: &Request) -> bool {
+impl AccessRequest {
+    fn meets(&self, other: &AccessRequest) -> bool {
         let meet = |a: &(LineId, bool), b: &(LineId, bool)| a.0 == b.0 && (a.1 || b.1);
         let others = &other.touched;
         let mut mine = self.touched.iter();
@@ -191,11 +191,11 @@ impl Request {
 
 /// One of several orders must hold.
 #[derive(Clone, Debug)]
-pub(super) struct Clause(pub(super) Vec<(usize, usize)>);
+pub(super) struct OrderClause(pub(super) Vec<(usize, usize)>);
 
 /// From its moment to its end nobody meets the request.
-struct Held {
-    request: Request,
+struct HeldRequest {
+    request: AccessRequest,
     until: usize,
 }
 
@@ -204,7 +204,7 @@ pub(super) fn moments(
     candidate: &CandidateGraph,
     attempts: &[Attempt],
     order: &mut EventOrder,
-) -> Result<Vec<Clause>, OrderCycle> {
+) -> Result<Vec<OrderClause>, OrderCycle> {
     let mut moments = Moments {
         candidate,
         attempts,
@@ -225,10 +225,10 @@ pub(super) fn moments(
 struct Moments<'c> {
     candidate: &'c CandidateGraph,
     attempts: &'c [Attempt],
-    requests: Vec<Request>,
-    held: Vec<Held>,
+    requests: Vec<AccessRequest>,
+    held: Vec<HeldRequest>,
     /// Accesses of transactions that are causes, as moments of their own.
-    probes: Vec<(Place, Request)>,
+    probes: Vec<(InstrPlace, AccessRequest)>,
 }
 
 impl Moments<'_> {
@@ -236,7 +236,7 @@ impl Moments<'_> {
         for (moment, event) in self.candidate.present() {
             let inside = |a: &Attempt| a.thread == event.thread && a.region.holds(event.instr);
             if event.touch.is_some() && !self.attempts.iter().any(inside) {
-                self.requests.push(Request {
+                self.requests.push(AccessRequest {
                     moment,
                     thread: event.thread,
                     touched: touched([event]),
@@ -257,9 +257,9 @@ impl Moments<'_> {
     }
 
     /// What an attempt touches before the instruction `to`.
-    fn request(&self, attempt: &Attempt, to: usize, moment: usize) -> Request {
+    fn request(&self, attempt: &Attempt, to: usize, moment: usize) -> AccessRequest {
         let inside = attempt.region.begin + 1..to;
-        Request {
+        AccessRequest {
             moment,
             thread: attempt.thread,
             touched: touched(inside.filter_map(|i| self.candidate.event(self.id(attempt, i)))),
@@ -291,7 +291,7 @@ impl Moments<'_> {
     /// When all that it does, does.
     fn own_moment(&self, attempt: &Attempt) -> usize {
         match attempt.ending {
-            Ending::Commits => self.id(attempt, attempt.region.end),
+            AttemptEnding::Commits => self.id(attempt, attempt.region.end),
             _ => self.id(attempt, attempt.region.begin + 1),
         }
     }
@@ -303,7 +303,7 @@ impl Moments<'_> {
         }
         let own = self.request(attempt, region.end, self.own_moment(attempt));
         let mut until = own.moment;
-        if let Ending::Met { by, .. } = attempt.ending {
+        if let AttemptEnding::Met { by, .. } = attempt.ending {
             until = self.cause(by, &own, order)?;
             order.add(own.moment, until)?;
             order.add(until, self.id(attempt, region.end))?;
@@ -313,10 +313,10 @@ impl Moments<'_> {
             .iter()
             .filter(|((thread, i), _)| *thread == attempt.thread && region.holds(*i));
         let requests = probes.map(|(_, request)| request.clone());
-        let held = requests.map(|request| Held { request, until });
+        let held = requests.map(|request| HeldRequest { request, until });
         self.held.extend(held.collect::<Vec<_>>());
         if until != own.moment {
-            self.held.push(Held {
+            self.held.push(HeldRequest {
                 request: own.clone(),
                 until,
             });
@@ -326,11 +326,16 @@ impl Moments<'_> {
     }
 
     /// The moment of the access that meets `own`.
-    fn cause(&self, by: Place, own: &Request, order: &mut EventOrder) -> Result<usize, OrderCycle> {
+    fn cause(
+        &self,
+        by: InstrPlace,
+        own: &AccessRequest,
+        order: &mut EventOrder,
+    ) -> Result<usize, OrderCycle> {
         let id = self.candidate.id(by);
         let event = self.candidate.event(id).ok_or(OrderCycle)?;
         let probe = self.probes.iter().find(|(place, _)| *place == by);
-        let alone = Request {
+        let alone = AccessRequest {
             moment: probe.map_or(id, |(_, request)| request.moment),
             thread: by.0,
             touched: touched([event]),
@@ -346,16 +351,16 @@ impl Moments<'_> {
     }
 
     /// Between a request that is held and what it is held until nobody meets it.
-    fn clauses(&self) -> Vec<Clause> {
+    fn clauses(&self) -> Vec<OrderClause> {
         let mut clauses = Vec::new();
-        for Held { request, until } in &self.held {
+        for HeldRequest { request, until } in &self.held {
             for other in &self.requests {
                 if other.moment == *until || !other.meets(request) {
                     continue;
                 }
                 let mut ways = vec![(other.moment, request.moment), (*until, other.moment)];
                 ways.extend(other.forwarded.map(|store| (other.moment, store)));
-                clauses.push(Clause(ways));
+                clauses.push(OrderClause(ways));
             }
         }
         clauses

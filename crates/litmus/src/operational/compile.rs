@@ -2,7 +2,7 @@
 //! comes from, and who could still touch a variable or a line.
 
 use crate::program::{Instr, LineId, LitmusProgram, Operand, Reg, RmwOp, Value, Var};
-use crate::transaction::{Region, STARTED, TxInstr, is_forbidden};
+use crate::transaction::{STARTED, TxInstr, TxRegion, is_forbidden};
 use landfall_model::order::{OpKind, OrderTable};
 use smallvec::SmallVec;
 
@@ -79,7 +79,7 @@ pub(super) enum CompiledAction {
     Local,
     /// The outermost `xbegin`, and the `xend` that commits what it began.
     Begin,
-    Commit(Region),
+    Commit(TxRegion),
     /// An `xbegin` or `xend` within a transaction: a moment at which it may be aborted.
     Nest,
     /// `xabort` inside a transaction.
@@ -112,7 +112,7 @@ pub(super) struct CompiledOp {
     /// The groups that a fence or locked instruction makes effective.
     pub(super) drains: FlushGroups,
     /// The transaction that it is inside of.
-    pub(super) inside: Option<Region>,
+    pub(super) inside: Option<TxRegion>,
 }
 
 #[derive(Clone, Debug)]
@@ -132,7 +132,7 @@ pub(super) struct ThreadOps {
     /// Flush groups, with the fences that wait for each.
     pub(super) groups: Vec<(FlushGroups, Mask)>,
     pub(super) computed: Vec<Computation>,
-    pub(super) regions: Vec<Region>,
+    pub(super) regions: Vec<TxRegion>,
     /// By instruction: the status bit of an abort right before it.
     pub(super) nested: Vec<Value>,
     /// All registers at each place where the thread may end: an `if`, or the last instruction.

@@ -76,7 +76,7 @@ pub(super) enum Merging {
 
 /// How a version of a line was made.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Written {
+pub(super) struct WriteKind {
     /// Past the caches, by a store of this group.
     pub(super) streamed: Option<FlushGroups>,
 }
@@ -307,7 +307,7 @@ impl<'a> Machine<'a> {
         let fate = fates.first().copied().unwrap_or(SurvivorFate::Passes);
         match (op.var.zip(op.line), written) {
             (Some((var, line)), Some(value)) => {
-                let how = Written {
+                let how = WriteKind {
                     streamed: (op.kind == Some(OpKind::NtWrite)).then_some(op.group),
                 };
                 self.write(&mut next, line, &[(var, value)], fate, how)?;
@@ -374,7 +374,7 @@ impl<'a> Machine<'a> {
         line: LineId,
         values: &[(Var, Value)],
         fate: SurvivorFate,
-        how: Written,
+        how: WriteKind,
     ) -> Option<()> {
         let line = self.lines.observed_line(line);
         if let Some(line) = line

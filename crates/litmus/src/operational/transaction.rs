@@ -4,14 +4,16 @@
 //! writes is seen by the others only as its *footprint*, by line: whoever meets it dooms it (the requester wins).
 
 use super::compile::{CompiledAction, CompiledOp, Mask, ThreadOps, below, bit};
-use super::state::{Fates, Machine, MachineState, MachineStep, MachineThread, Written};
+use super::state::{Fates, Machine, MachineState, MachineStep, MachineThread, WriteKind};
 use crate::program::{LineId, Value, Var};
-use crate::transaction::{Aborts, CONFLICT_STATUSES, Region, SPURIOUS_STATUSES, STARTED, explicit};
+use crate::transaction::{
+    Aborts, CONFLICT_STATUSES, SPURIOUS_STATUSES, STARTED, TxRegion, explicit,
+};
 use smallvec::SmallVec;
 
 impl ThreadOps {
     /// Lines that the transaction may write.
-    pub(super) fn lines_written(&self, region: Region) -> SmallVec<[LineId; 2]> {
+    pub(super) fn lines_written(&self, region: TxRegion) -> SmallVec<[LineId; 2]> {
         let mut lines: SmallVec<[LineId; 2]> = SmallVec::new();
         for op in &self.ops[region.begin..region.end] {
             if let Some(line) = op.line
@@ -55,9 +57,9 @@ impl CompiledOp {
 
 impl Machine<'_> {
     /// The transaction that the thread is in.
-    pub(super) fn open_region(&self, ts: &MachineThread, thread: usize) -> Option<Region> {
+    pub(super) fn open_region(&self, ts: &MachineThread, thread: usize) -> Option<TxRegion> {
         let regions = &self.code.threads[thread].regions;
-        let open = |region: &&Region| {
+        let open = |region: &&TxRegion| {
             ts.performed & bit(region.begin) != 0 && ts.performed & bit(region.end) == 0
         };
         regions.iter().find(open).copied()
@@ -73,7 +75,7 @@ impl Machine<'_> {
         &self,
         state: &MachineState,
         thread: usize,
-        region: Region,
+        region: TxRegion,
         out: &mut Vec<MachineStep>,
     ) {
         let ts = &state.volatile.threads[thread];
@@ -122,7 +124,7 @@ impl Machine<'_> {
     }
 
     /// The next instruction of the open transaction.
-    fn position(&self, ts: &MachineThread, thread: usize, region: Region) -> usize {
+    fn position(&self, ts: &MachineThread, thread: usize, region: TxRegion) -> usize {
         let body = below(region.end as u8) & !below(region.begin as u8);
         let left = self.code.threads[thread].performable & !ts.performed & body;
         match left {
@@ -193,7 +195,7 @@ impl Machine<'_> {
         &self,
         state: &MachineState,
         thread: usize,
-        region: Region,
+        region: TxRegion,
         line: LineId,
         writes: bool,
     ) -> bool {
@@ -213,7 +215,7 @@ impl Machine<'_> {
         &self,
         next: &mut MachineState,
         thread: usize,
-        region: Region,
+        region: TxRegion,
         fates: &Fates,
     ) -> Option<()> {
         let code = &self.code.threads[thread];
@@ -231,7 +233,7 @@ impl Machine<'_> {
                 }
                 continue;
             }
-            self.write(next, line, &values, fate, Written { streamed: None })?;
+            self.write(next, line, &values, fate, WriteKind { streamed: None })?;
         }
         Some(())
     }

@@ -31,7 +31,7 @@ use landfall_vocab::shared::{ANY_CALL, MOST_PROCESSES, signal_at};
 use reader::TraceReader;
 pub use reader::{NamedBlock, Naming};
 use reading::TraceReading;
-use recall::{Recall, Sizes};
+use recall::{Recall, TraceSizes};
 pub use recoveries::{EverySchedule, FailedSchedule};
 pub use sealing::Sealing;
 pub(crate) use sealing::is_called;
@@ -77,7 +77,7 @@ pub struct NativeThreads<'s> {
     ahead: RunAhead,
     recall: Recall,
     /// Of the run that is being read: see [`TraceReading::sizes`].
-    sizes: Vec<Sizes>,
+    sizes: Vec<TraceSizes>,
     sleepers: Sleepers,
     sealing: Option<Sealing>,
     /// Executions that were not looked at to their end.

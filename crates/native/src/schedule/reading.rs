@@ -2,7 +2,7 @@
 
 use super::beginning::Beginning;
 use super::reader::TraceReader;
-use super::recall::Sizes;
+use super::recall::TraceSizes;
 use super::recoveries;
 use super::sealing::Sealing;
 use crate::deadline::{Deadline, Steps};
@@ -23,7 +23,7 @@ pub(super) struct TraceReading<'a> {
     pub(super) reads: &'a mut Option<recoveries::Reads>,
     pub(super) trace: &'a mut Trace,
     /// What was there before each record of a step, and at the end; all is read then, and compared with what is there.
-    pub(super) sizes: Option<&'a mut Vec<Sizes>>,
+    pub(super) sizes: Option<&'a mut Vec<TraceSizes>>,
 }
 
 impl TraceReading<'_> {
@@ -97,7 +97,7 @@ impl TraceReading<'_> {
 
     fn measure(&mut self) {
         if let Some(sizes) = &mut self.sizes {
-            sizes.push(Sizes {
+            sizes.push(TraceSizes {
                 steps: self.reader.at(),
                 trailing: self.trace.trailing.len(),
                 fences: self.trace.fences.len(),

@@ -84,7 +84,7 @@ impl ReadPlaces {
 
 /// One step in a graph.
 #[derive(Clone, Debug)]
-pub(super) struct GraphEvent {
+pub(super) struct ReadGraphEvent {
     pub(super) step: Step,
     pub(super) place: u32,
     pub(super) reads: bool,
@@ -99,7 +99,7 @@ pub(super) struct GraphEvent {
 
 #[derive(Clone, Debug, Default)]
 pub(super) struct ReadGraph {
-    pub(super) events: Vec<GraphEvent>,
+    pub(super) events: Vec<ReadGraphEvent>,
     /// Per process, its events; at last, what is read after all of them.
     pub(super) of: Vec<Vec<u32>>,
 }
@@ -112,7 +112,7 @@ impl ReadGraph {
         }
     }
 
-    pub(super) fn push(&mut self, event: GraphEvent) -> u32 {
+    pub(super) fn push(&mut self, event: ReadGraphEvent) -> u32 {
         let number = self.events.len() as u32;
         self.of[usize::from(event.step.process)].push(number);
         self.events.push(event);
@@ -237,7 +237,7 @@ pub(super) fn find_order(
 }
 
 /// Where reads of the same store are counted.
-fn slot(event: &GraphEvent, count: usize) -> usize {
+fn slot(event: &ReadGraphEvent, count: usize) -> usize {
     match event.from {
         NONE => count + event.place as usize,
         store => store as usize,

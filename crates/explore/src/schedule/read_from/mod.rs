@@ -24,7 +24,7 @@ use super::search::{Counts, Options};
 use super::step::{Access, Act, Order, Process, Step, Until};
 use super::threads::{AskEvery, Job, Points, Threads, ThreadsError};
 use super::trace::{End, Trace};
-use graph::{GraphEvent, NONE, ReadGraph, ReadPlaces, comes_after, find_order};
+use graph::{NONE, ReadGraph, ReadGraphEvent, ReadPlaces, comes_after, find_order};
 pub use rounds::{SearchedReads, read_all};
 use run::ReadRun;
 pub use run::Refused;
@@ -47,7 +47,7 @@ struct AsleepReader {
 
 /// A read that can return several stores.
 #[derive(Debug)]
-struct ReadChoice {
+struct SourceChoice {
     /// The graph before it, one of its orders, who sleeps, and an execution that goes on from it.
     size: usize,
     order: Vec<u32>,
@@ -89,7 +89,7 @@ pub struct ReadFromSearch {
     asleep: Vec<AsleepReader>,
     run: Option<Rc<ReadRun>>,
     recent: VecDeque<Rc<ReadRun>>,
-    choices: Vec<ReadChoice>,
+    choices: Vec<SourceChoice>,
     seen: FxHashSet<u128>,
     follow: Vec<Process>,
     /// It cannot go on, and says nothing: other searches can.
@@ -494,7 +494,7 @@ impl ReadFromSearch {
     }
 
     /// A step as an event that reads this store, as far as that is known before it is run.
-    fn event(&self, next: &NextStep, from: u32) -> GraphEvent {
+    fn event(&self, next: &NextStep, from: u32) -> ReadGraphEvent {
         let step = next.step;
         let run = self.run.as_ref();
         let count = |&(process, tick): &(Process, u32)| {
@@ -509,7 +509,7 @@ impl ReadFromSearch {
             0 => NONE,
             _ => self.graph.with_tick(step.own).unwrap_or(NONE),
         };
-        GraphEvent {
+        ReadGraphEvent {
             step,
             place: next.place,
             reads: self.places.reads(&step, next.place),
@@ -521,7 +521,7 @@ impl ReadFromSearch {
     }
 
     /// The step where it reads this store; `None` if it waits there.
-    fn reading(&self, next: &NextStep, from: u32) -> Option<GraphEvent> {
+    fn reading(&self, next: &NextStep, from: u32) -> Option<ReadGraphEvent> {
         let mut event = self.event(next, from);
         let found = match from {
             NONE => self.places.initial[next.place as usize],
@@ -586,7 +586,7 @@ impl ReadFromSearch {
             stores.extend(order.map(|order| (store, order)));
         }
         let order = self.now.clone();
-        let mut choice = ReadChoice {
+        let mut choice = SourceChoice {
             size,
             order,
             asleep: self.asleep.clone(),
@@ -631,7 +631,7 @@ impl ReadFromSearch {
     }
 
     /// An order of the graph with one more event.
-    fn extended(&mut self, event: GraphEvent) -> Result<Option<Vec<u32>>, Refused> {
+    fn extended(&mut self, event: ReadGraphEvent) -> Result<Option<Vec<u32>>, Refused> {
         let writes = |&&number: &&u32| {
             let other = &self.graph.events[number as usize];
             other.writes && other.place == event.place

@@ -8,7 +8,7 @@ use landfall_explore::schedule::{
 
 /// How much of an execution was there at some moment.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub(in super::super) struct Sizes {
+pub(in super::super) struct TraceSizes {
     pub(in super::super) steps: usize,
     pub(in super::super) trailing: usize,
     pub(in super::super) fences: usize,
@@ -52,11 +52,11 @@ pub(super) struct Different;
 
 impl Beside {
     pub(super) fn clear(&mut self) {
-        self.cut(&Sizes::default());
+        self.cut(&TraceSizes::default());
     }
 
-    pub(super) fn sizes(&self, steps: usize) -> Sizes {
-        Sizes {
+    pub(super) fn sizes(&self, steps: usize) -> TraceSizes {
+        TraceSizes {
             steps,
             trailing: self.trailing.len(),
             fences: self.fences.len(),
@@ -65,7 +65,7 @@ impl Beside {
         }
     }
 
-    pub(super) fn cut(&mut self, to: &Sizes) {
+    pub(super) fn cut(&mut self, to: &TraceSizes) {
         self.trailing.truncate(to.trailing);
         self.fences.truncate(to.fences);
         self.births.truncate(to.births);
@@ -88,7 +88,7 @@ impl Beside {
 }
 
 impl Addition {
-    fn of(trace: &Trace, (from, to): (&Sizes, &Sizes), finds: bool) -> Option<Addition> {
+    fn of(trace: &Trace, (from, to): (&TraceSizes, &TraceSizes), finds: bool) -> Option<Addition> {
         let mut step = match trace.steps.get(from.steps..to.steps)? {
             [] => None,
             [step] => Some(*step),
@@ -144,7 +144,7 @@ impl Additions {
         &mut self,
         known: &Known,
         trace: &Trace,
-        sizes: &[Sizes],
+        sizes: &[TraceSizes],
     ) -> Result<(), Different> {
         let went = known.went();
         if went.is_empty() {
@@ -153,7 +153,7 @@ impl Additions {
         if sizes.len() != went.len() {
             return Err(Different);
         }
-        let mut from = &Sizes::default();
+        let mut from = &TraceSizes::default();
         for (&went, to) in went.iter().zip(sizes) {
             let (place, finds, chosen) = match went {
                 Went::Way(way) => {

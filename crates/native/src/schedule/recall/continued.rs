@@ -1,8 +1,8 @@
 //! The next execution goes on from where it leaves the last one: that much of it is gone back, and the rest is put together as transitions
 //! at once, without a trace in between.
 
-use super::additions::{Additions, Beside, Sizes};
-use super::course::{Course, Moment, pick};
+use super::additions::{Additions, Beside, TraceSizes};
+use super::course::{Course, CourseMoment, pick};
 use super::known::{Known, Went};
 use landfall_explore::schedule::{Job, Process, Processes, Sleepers, Step, Trace};
 use landfall_vocab::shared::FEW_THREADS;
@@ -11,7 +11,7 @@ use landfall_vocab::shared::FEW_THREADS;
 pub(super) struct Continued {
     course: Course,
     /// Before each choice.
-    moments: Vec<(Moment, Sizes)>,
+    moments: Vec<(CourseMoment, TraceSizes)>,
     /// Who was chosen.
     went: Vec<Process>,
     beside: Beside,

@@ -8,7 +8,7 @@ use landfall_vocab::shared::FEW_THREADS;
 
 /// How an execution stands, but for where threads are and what memory holds.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Standing {
+pub(super) struct StandingWay {
     /// Threads, a bit each: those that have not ended; whose next step is no choice; that may have to wait for their stores; that
     /// have ended.
     ready: u64,
@@ -34,14 +34,14 @@ pub(super) struct Course {
     /// Per thread: the place it stands at, and the way on which it ended.
     at: [u32; FEW_THREADS],
     ended: [Option<Ended>; FEW_THREADS],
-    pub(super) now: Standing,
+    pub(super) now: StandingWay,
     /// What it takes to go back, if anybody will.
-    changes: Option<Vec<Change>>,
+    changes: Option<Vec<CourseChange>>,
 }
 
 /// What was there before something changed.
 #[derive(Clone, Copy, Debug)]
-enum Change {
+enum CourseChange {
     Stood { thread: u8, place: u32 },
     Ended { thread: u8, before: Option<Ended> },
     Held { line: u32, before: LineBytes },
@@ -51,8 +51,8 @@ enum Change {
 
 /// A moment to go back to.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Moment {
-    standing: Standing,
+pub(super) struct CourseMoment {
+    standing: StandingWay,
     changes: usize,
 }
 
@@ -75,36 +75,36 @@ impl Course {
 
     /// An execution begins; main is yet to take its first way.
     pub(super) fn begin(&mut self) {
-        self.now = Standing::default();
+        self.now = StandingWay::default();
         self.at[0] = 0;
         if let Some(changes) = &mut self.changes {
             changes.clear();
         }
     }
 
-    fn note(&mut self, change: impl FnOnce(&Course) -> Change) {
+    fn note(&mut self, change: impl FnOnce(&Course) -> CourseChange) {
         if let Some(mut changes) = self.changes.take() {
             changes.push(change(self));
             self.changes = Some(changes);
         }
     }
 
-    pub(super) fn moment(&self) -> Moment {
-        Moment {
+    pub(super) fn moment(&self) -> CourseMoment {
+        CourseMoment {
             standing: self.now,
             changes: self.changes.as_ref().map_or(0, Vec::len),
         }
     }
 
-    pub(super) fn go_back(&mut self, to: &Moment, memory: &mut SteppedMemory) {
+    pub(super) fn go_back(&mut self, to: &CourseMoment, memory: &mut SteppedMemory) {
         let mut changes = self.changes.take().unwrap_or_default();
         for change in changes.drain(to.changes..).rev() {
             match change {
-                Change::Stood { thread, place } => self.at[usize::from(thread)] = place,
-                Change::Ended { thread, before } => self.ended[usize::from(thread)] = before,
-                Change::Held { line, before } => memory.put_line(line, before),
-                Change::Entered { thread } => memory.take_newest(thread.into()),
-                Change::Left { thread, store } => memory.put_oldest(thread.into(), store),
+                CourseChange::Stood { thread, place } => self.at[usize::from(thread)] = place,
+                CourseChange::Ended { thread, before } => self.ended[usize::from(thread)] = before,
+                CourseChange::Held { line, before } => memory.put_line(line, before),
+                CourseChange::Entered { thread } => memory.take_newest(thread.into()),
+                CourseChange::Left { thread, store } => memory.put_oldest(thread.into(), store),
             }
         }
         self.changes = Some(changes);
@@ -185,14 +185,14 @@ impl Course {
             match known.deeds[number as usize] {
                 Deed::Touches { .. } => {}
                 Deed::Stores { span, value } => {
-                    self.note(|_| Change::Held {
+                    self.note(|_| CourseChange::Held {
                         line: span.line,
                         before: memory.line_of(span),
                     });
                     memory.store(span, value);
                 }
                 Deed::Buffers(store) => {
-                    self.note(|_| Change::Entered {
+                    self.note(|_| CourseChange::Entered {
                         thread: thread as u8,
                     });
                     memory.push(
@@ -211,7 +211,7 @@ impl Course {
             }
         }
         if leaves.is_some() || place.kind == step::EXIT {
-            self.note(|course| Change::Ended {
+            self.note(|course| CourseChange::Ended {
                 thread: thread as u8,
                 before: course.ended[thread],
             });
@@ -234,7 +234,7 @@ impl Course {
     /// A thread announces its next step.
     fn stand_at(&mut self, known: &Known, thread: usize, place: u32) -> Option<()> {
         let next = known.places.get(place as usize)?;
-        self.note(|course| Change::Stood {
+        self.note(|course| CourseChange::Stood {
             thread: thread as u8,
             place: course.at[thread],
         });
@@ -274,12 +274,12 @@ impl Course {
         thread: usize,
     ) -> Option<(Waiting, u64)> {
         let store = memory.leaves(thread)?;
-        self.note(|_| Change::Left {
+        self.note(|_| CourseChange::Left {
             thread: thread as u8,
             store,
         });
         let found = memory.holds(store.span)?;
-        self.note(|_| Change::Held {
+        self.note(|_| CourseChange::Held {
             line: store.span.line,
             before: memory.line_of(store.span),
         });

@@ -23,7 +23,7 @@ use super::ahead::Landed;
 use crate::execution::Outcome;
 use crate::job::{Job, Policy};
 use additions::Additions;
-pub(super) use additions::Sizes;
+pub(super) use additions::TraceSizes;
 use continued::Continued;
 use known::Known;
 use landfall_explore::schedule::{self, Birth, Process, Trace};
@@ -99,7 +99,7 @@ impl Recall {
     }
 
     /// What was learned last added this to its execution.
-    pub(super) fn learn_additions(&mut self, trace: &Trace, sizes: &[Sizes]) {
+    pub(super) fn learn_additions(&mut self, trace: &Trace, sizes: &[TraceSizes]) {
         let Some(additions) = &mut self.additions else {
             return;
         };
