@@ -95,7 +95,7 @@ fn random_test(random: &mut Random, threads: usize, instrs: usize, recover: bool
                 init: 0,
             })
             .collect(),
-        threads: Vec::new(),
+        ..LitmusProgram::default()
     };
     let mut value = 0;
     for _ in 0..threads {

@@ -132,3 +132,24 @@ fn a_pool_that_cannot_be_prepared_is_an_error() {
     assert!(text.contains("not below the working directory"), "{text}");
     assert_eq!(stage.pools(), 0);
 }
+
+/// What is about the inside of the library alone is counted, though the program called what stores there.
+#[test]
+fn warnings_about_the_inside_are_counted() {
+    let stage = Stage::new("inside");
+    // Elsewhere: what is in the program's own folder is the program's.
+    let sources = Stage::new("inside-library").0.join("pmdk/source/src");
+    std::fs::create_dir_all(&sources).unwrap();
+    let library = sources.join("lib.c");
+    std::fs::copy(given("inside/lib.c"), &library).unwrap();
+    let (main, library) = (given("inside/main.c"), library.display().to_string());
+    let output = stage.landfall(&["check", &main, &library]);
+    let text = said(&output);
+    assert_eq!(output.status.code(), Some(0), "{text}");
+    let counted = "note: 1 warning about the inside of PMDK is not listed";
+    assert!(text.contains(counted), "{text}");
+    let output = stage.landfall(&["check", "--checks", "crash,robustness", &main, &library]);
+    let text = said(&output);
+    assert_eq!(output.status.code(), Some(100), "{text}");
+    assert!(text.contains("warning[robustness]"), "{text}");
+}

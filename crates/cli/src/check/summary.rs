@@ -65,10 +65,14 @@ fn for_people(run: &Run, args: &CheckArgs, width: usize) -> String {
         let _ = writeln!(out, "note: {stores} (--checks races lists them)\n");
     }
     for (library, &warnings) in &run.in_libraries {
+        let (are, them) = match warnings {
+            1 => ("is", "it"),
+            _ => ("are", "them"),
+        };
         let warnings = count(warnings, "warning", "warnings");
         let _ = writeln!(
             out,
-            "note: {warnings} about the inside of {library} are not listed (--checks crash,robustness,races,flushes lists them)\n"
+            "note: {warnings} about the inside of {library} {are} not listed (--checks crash,robustness,races,flushes lists {them})\n"
         );
     }
     let stats = &run.stats;

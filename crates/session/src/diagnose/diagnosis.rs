@@ -27,9 +27,10 @@ use landfall_explore::schedule::power;
 use landfall_explore::tree::Diverged;
 use landfall_finding::{
     Finding, Kind, Limit, Place, Preemptions, RecordedMemory, RecordedOutcome, Severity, StdinFile,
-    StoreRole, Witness, Word,
+    Store, StoreRole, Witness, Word,
 };
 use landfall_model::image::Image;
+use landfall_native::compiler::is_ours;
 use landfall_native::compiler::pmdk::library;
 use landfall_native::{
     Deadline, Execution, HeapChecks, Job, Placed, Places, Ran, Record, RecordKind, SubjectError,
@@ -443,8 +444,14 @@ impl<'a> Diagnosis<'a> {
         if finding.severity == Severity::Error || !self.options.checks.is_empty() {
             return false;
         }
-        let stores = finding.stores.iter().map(|store| store.at.as_ref());
-        let mut places = std::iter::once(finding.at.as_ref()).chain(stores);
+        // Where the store itself is, not where the program called what made it.
+        let made = |store: &Store| {
+            let mut frames = store.stack.iter();
+            let inner = frames.find(|frame| !is_ours(&frame.file));
+            inner.or(store.at.as_ref()).cloned()
+        };
+        let stores = finding.stores.iter().map(made);
+        let mut places = std::iter::once(finding.at.clone()).chain(stores);
         let inside = places.all(|at| at.is_some_and(|at| library(&at.file).is_some()));
         let name = finding.at.as_ref().and_then(|at| library(&at.file));
         match name.filter(|_| inside) {
