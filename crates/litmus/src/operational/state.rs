@@ -4,9 +4,9 @@ use super::compile::{Compiled, CompiledAction, CompiledOp, FlushGroups, Mask, be
 use super::durable::{Durable, DurableLines};
 use crate::Model;
 use crate::program::{LineId, LitmusProgram, Location, Observe, Reg, Value, Var};
-use crate::transaction::STARTED;
+use crate::transaction::{STARTED, TxRegion};
 use landfall_model::order::{OpKind, Platform};
-use smallvec::SmallVec;
+use smallvec::{SmallVec, smallvec};
 
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub(super) struct MachineThread {
@@ -192,36 +192,47 @@ impl<'a> Machine<'a> {
         state: &MachineState,
         step: MachineStep,
     ) -> impl Iterator<Item = Fates> + use<> {
-        let choices: SmallVec<[_; 2]> = self
-            .lines_stored(step)
+        let op = &self.code.threads[step.thread].ops[step.instr];
+        let commit = match op.action {
+            CompiledAction::Commit(region) => Some(self.commit_fates(state, step.thread, region)),
+            _ => None,
+        };
+        // All but a commit make one version at most.
+        let one: &'static [SurvivorFate] = match op.action {
+            CompiledAction::Commit(_) => &[],
+            CompiledAction::Store(_) | CompiledAction::Rmw(..) | CompiledAction::Cas { .. }
+                if op.inside.is_none() =>
+            {
+                op.line
+                    .map_or(&[SurvivorFate::Passes], |line| self.line_fates(state, line))
+            }
+            _ => &[SurvivorFate::Passes],
+        };
+        let one = one.iter().map(|&fate| smallvec![fate]);
+        one.chain(commit.into_iter().flatten())
+    }
+
+    /// Every choice of a fate for each line that the transaction may write.
+    fn commit_fates(
+        &self,
+        state: &MachineState,
+        thread: usize,
+        region: TxRegion,
+    ) -> impl Iterator<Item = Fates> + use<> {
+        let lines = self.code.threads[thread].lines_written(region);
+        let choices: SmallVec<[_; 2]> = lines
             .into_iter()
             .map(|line| self.line_fates(state, line))
             .collect();
         let count = choices.iter().map(|fates| fates.len()).product();
         (0..count).map(move |mut number: usize| {
-            choices
-                .iter()
-                .map(|fates| {
-                    let fate = fates[number % fates.len()];
-                    number /= fates.len();
-                    fate
-                })
-                .collect()
+            let digit = |fates: &&'static [SurvivorFate]| {
+                let fate = fates[number % fates.len()];
+                number /= fates.len();
+                fate
+            };
+            choices.iter().map(digit).collect()
         })
-    }
-
-    /// The lines of which the step may make a version.
-    fn lines_stored(&self, step: MachineStep) -> SmallVec<[LineId; 2]> {
-        let code = &self.code.threads[step.thread];
-        let op = &code.ops[step.instr];
-        match op.action {
-            _ if step.aborts.is_some() || op.inside.is_some() => SmallVec::new(),
-            CompiledAction::Store(_) | CompiledAction::Rmw(..) | CompiledAction::Cas { .. } => {
-                op.line.into_iter().collect()
-            }
-            CompiledAction::Commit(region) => code.lines_written(region),
-            _ => SmallVec::new(),
-        }
     }
 
     fn line_fates(&self, state: &MachineState, line: LineId) -> &'static [SurvivorFate] {
@@ -303,7 +314,9 @@ impl<'a> Machine<'a> {
             | CompiledAction::Abort { .. }
             | CompiledAction::Forbidden => None,
         };
-        self.meet_others(&mut next, step, written.is_some());
+        if self.transactional {
+            self.meet_others(&mut next, step, written.is_some());
+        }
         let fate = fates.first().copied().unwrap_or(SurvivorFate::Passes);
         match (op.var.zip(op.line), written) {
             (Some((var, line)), Some(value)) => {

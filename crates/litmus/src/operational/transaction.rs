@@ -177,9 +177,6 @@ impl Machine<'_> {
     }
 
     fn doom_others(&self, next: &mut MachineState, by: usize, line: LineId, writes: bool) {
-        if !self.transactional {
-            return;
-        }
         for thread in (0..self.code.threads.len()).filter(|&thread| thread != by) {
             let ts = &next.volatile.threads[thread];
             if let Some(region) = self.open_region(ts, thread)
