@@ -9,7 +9,7 @@
 use super::{Race, Search};
 use crate::schedule::section::SectionKey;
 use crate::schedule::step::{Process, Step};
-use crate::schedule::threads::{Job, Threads, ThreadsError};
+use crate::schedule::threads::{Job, Threads, ThreadsError, TriedOut};
 use rustc_hash::{FxHashMap, FxHasher};
 use std::hash::{Hash, Hasher};
 
@@ -117,18 +117,18 @@ impl Search {
             self.without.push(race.first);
             self.put_before(race);
             let kept = match self.foresee(depth, &step) {
-                Some(_) => None,
+                Some(_) => TriedOut::Known,
                 None => self.try_out(threads, depth, &step)?,
             };
             self.foresight.leaf = None;
             self.reverse(race);
             match (kept, self.foresight.leaf) {
-                (Some(number), Some(leaf)) => self.wakeup.asked_for(leaf, number),
-                (Some(number), None) => {
+                (TriedOut::Kept(number), Some(leaf)) => self.wakeup.asked_for(leaf, number),
+                (TriedOut::Kept(number), None) => {
                     threads.not_wanted(number);
                     self.counts.tried_out += 1;
                 }
-                (None, _) => {}
+                (TriedOut::Ran | TriedOut::Known, _) => {}
             }
         }
         Ok(())
@@ -139,7 +139,7 @@ impl Search {
         threads: &mut T,
         depth: usize,
         step: &Step,
-    ) -> Result<Option<u32>, ThreadsError> {
+    ) -> Result<TriedOut, ThreadsError> {
         let steps = &self.trace.steps;
         let before = (0..depth as u32).chain(self.sequence.iter().copied());
         let mut follow: Vec<Process> = before.map(|at| steps[at as usize].process).collect();
@@ -161,7 +161,7 @@ impl Search {
         std::mem::swap(&mut trial.sets, &mut self.trace.sets);
         self.ahead = ahead;
         let kept = run?;
-        self.counts.tried_out += u64::from(kept.is_none());
+        self.counts.tried_out += u64::from(kept == TriedOut::Ran);
         let same = |found: &&Step| {
             (found.process, found.tick, found.object, found.site)
                 == (step.process, step.tick, step.object, step.site)
