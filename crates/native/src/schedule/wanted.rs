@@ -47,10 +47,14 @@ impl NativeThreads<'_> {
         if self.stopped() {
             return Err(ThreadsError::Stopped);
         }
-        if self.room_ahead() == 0 {
+        if self.recall.compares_all() || self.ahead.room(self.last_bytes) == 0 {
             return self.run_to_know(job, trace);
         }
         self.tell(job, trace);
+        if let Some(played) = self.recall.play(&self.job) {
+            self.recall.take_back(played.trace);
+            return self.run_to_know(job, trace);
+        }
         let posted = self.ahead.post(self.server, &self.job);
         let patience = self.job.limits.patience();
         let looked = posted.map(|number| self.ahead.look(number, self.server, patience));
@@ -74,12 +78,14 @@ impl NativeThreads<'_> {
         job: &schedule::Job<'_>,
         trace: &mut Trace,
     ) -> Result<TriedOut, ThreadsError> {
-        let recalled = self.recalled;
+        let before = (self.runs, self.recalled, self.continued);
         self.run(job, trace)?;
-        Ok(match self.recalled == recalled {
-            true => TriedOut::Ran,
-            false => TriedOut::Known,
-        })
+        if self.recalled == before.1 {
+            return Ok(TriedOut::Ran);
+        }
+        // It counts when it is wanted.
+        (self.runs, self.recalled, self.continued) = before;
+        Ok(TriedOut::Known)
     }
 
     /// Reads the trace of a run that was posted ahead.

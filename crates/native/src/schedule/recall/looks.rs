@@ -83,7 +83,7 @@ mod tests {
     #[test]
     fn only_what_nobody_told_is_looked_at() {
         let mut memory = SteppedMemory::default();
-        let mut span = |at: u64, length: u64| memory.span(0x1000 + at | length << 56);
+        let mut span = |at: u64, length: u64| memory.span((0x1000 + at) | (length << 56));
         let (word, half, byte) = (span(8, 8), span(10, 2), span(8, 1));
         let (word, half, byte) = (
             word.expect("a span"),
