@@ -81,14 +81,21 @@ fn statement(dice: &mut Dice) -> String {
         1 => "if (r == 0) ",
         _ => "",
     };
-    let access = match dice.throw(9) {
+    let access = match dice.throw(11) {
         0..4 => format!("r = r * 3 + atomic_load_explicit({place}, memory_order_{order});"),
         4..6 => format!("atomic_store_explicit({place}, r % 2 + {value}, memory_order_{order});"),
         6 => format!("r += atomic_fetch_add({place}, {value} + 1);"),
         7 => format!(
             "{{ uint8_t e = {value}; r += 2 * atomic_compare_exchange_strong(&narrow[1], &e, 7) + e; }}"
         ),
-        _ => "atomic_thread_fence(memory_order_seq_cst);".to_owned(),
+        8 => "atomic_thread_fence(memory_order_seq_cst);".to_owned(),
+        9 => format!(
+            "{{ pthread_mutex_lock(&locks[0]); r += atomic_load({place}); atomic_store({place}, r % 4 + {value}); pthread_mutex_unlock(&locks[0]); }}"
+        ),
+        _ => format!(
+            "if (!pthread_mutex_trylock(&locks[{}])) {{ atomic_fetch_add({place}, {value}); pthread_mutex_unlock(&locks[{0}]); }} else r++;",
+            value % 2
+        ),
     };
     format!("{condition}{access}")
 }
@@ -97,7 +104,8 @@ fn statement(dice: &mut Dice) -> String {
 fn source(dice: &mut Dice, programs: usize) -> String {
     let mut out = String::from(
         "#include <pthread.h>\n#include <stdatomic.h>\n#include <stdint.h>\n#include <stdlib.h>\n\
-         static _Atomic uint32_t wide[4];\nstatic _Atomic uint8_t narrow[4];\nstatic uint64_t own[4];\n",
+         static _Atomic uint32_t wide[4];\nstatic _Atomic uint8_t narrow[4];\nstatic uint64_t own[4];\n\
+         static pthread_mutex_t locks[2] = {PTHREAD_MUTEX_INITIALIZER, PTHREAD_MUTEX_INITIALIZER};\n",
     );
     for program in 0..programs {
         for thread in 0..3 {

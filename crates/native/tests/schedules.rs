@@ -87,6 +87,8 @@ fn check(model: Model) {
             assert_eq!(counts.executions, executions, "{what}");
             assert_eq!(counts.blocked, 0, "{what}");
             assert!(counts.complete && counts.deadlocks == 0, "{what}");
+            // What sections do elsewhere is seen in executions that are wanted, but for a few.
+            assert!(counts.tried_out <= 8 + executions / 128, "{what}");
         }
     }
 }

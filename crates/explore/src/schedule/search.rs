@@ -593,6 +593,7 @@ impl Search {
         );
         if inserted == Inserted::AtRoot {
             self.estimate.mark(depth);
+            self.foresight.leaf = self.wakeup.newest();
         }
         match inserted {
             // In another execution something else may come before it, and in another order.

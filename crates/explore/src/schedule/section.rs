@@ -184,7 +184,7 @@ impl Sections {
     }
 
     pub(super) fn get(&self, section: u32) -> &[Accessed] {
-        &self.all[section as usize]
+        self.all.get(section as usize).map_or(&[], Vec::as_slice)
     }
 
     pub(super) fn share_nothing(&self, a: u32, b: u32) -> bool {

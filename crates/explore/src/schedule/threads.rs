@@ -128,6 +128,15 @@ pub trait Threads {
         None
     }
 
+    /// Runs what may be wanted later as well: a number for [`Threads::run_ahead`] if it is kept. `trace` shares `job.keep` transitions with
+    /// the last execution, which stays the last one.
+    fn try_out(&mut self, job: &Job<'_>, trace: &mut Trace) -> Result<Option<u32>, ThreadsError> {
+        self.run(job, trace).map(|()| None)
+    }
+
+    /// Nobody wants what was kept under this number.
+    fn not_wanted(&mut self, _number: u32) {}
+
     /// How many more executions may be asked for ahead of their time.
     fn room_ahead(&self) -> usize {
         0

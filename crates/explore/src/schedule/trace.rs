@@ -176,6 +176,15 @@ impl Trace {
         self.end = End::Complete;
     }
 
+    /// The beginning of an execution that shares the first `keep` transitions of this one.
+    pub(super) fn begin_like(&self, keep: usize) -> Trace {
+        Trace {
+            steps: self.steps[..keep].to_vec(),
+            enabled: self.enabled[..keep].to_vec(),
+            ..Trace::default()
+        }
+    }
+
     /// Switches away from a thread that could have gone on, among the first `count` transitions. Commits of store buffers are free,
     /// and who only waits for them could have gone on.
     pub fn preemptions(&self, order: Order, count: usize) -> u32 {

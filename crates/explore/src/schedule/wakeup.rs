@@ -113,6 +113,11 @@ impl Wakeup {
         self.nodes[node as usize]
     }
 
+    /// The leaf that was made last.
+    pub(super) fn newest(&self) -> Option<u32> {
+        self.path.last().copied()
+    }
+
     /// Its execution was asked for.
     pub(super) fn asked_for(&mut self, leaf: u32, number: u32) {
         self.nodes[leaf as usize].ahead = number;

@@ -14,7 +14,7 @@ const MOST: usize = 1 << PLACE;
 const MEMORY: u64 = 4 << 20;
 
 /// What a run reported, where its slot was needed.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Landed {
     pub(super) outcome: Outcome,
     pub(super) enabled: u64,
@@ -104,6 +104,26 @@ impl RunAhead {
         (flight.landed.is_some() || flight.process == server.process()).then_some(flight)
     }
 
+    /// What the run of that number reported; it is still there to be taken.
+    pub(super) fn look(
+        &mut self,
+        number: u32,
+        server: &mut Server,
+        patience: WaitPatience,
+    ) -> Result<Option<Landed>, SubjectError> {
+        let process = server.process();
+        let Some(flight) = self.flight(number) else {
+            return Ok(None);
+        };
+        if flight.landed.is_none() {
+            if flight.process != process {
+                return Ok(None);
+            }
+            flight.landed = Some(collect(server, flight.slot, patience)?);
+        }
+        Ok(flight.landed.clone())
+    }
+
     /// The slots that the next job goes into, and those it is compared with, may hold runs of ours.
     pub(super) fn clear_the_way(
         &mut self,
@@ -123,14 +143,7 @@ impl RunAhead {
             if flight.landed.is_some() || flight.process != process {
                 continue;
             }
-            let (outcome, enabled, (trace, told)) =
-                server.collect_raw(flight.slot, patience, |trace, told| (trace.to_vec(), told))?;
-            flight.landed = Some(Landed {
-                outcome,
-                enabled,
-                trace,
-                told: Some(told),
-            });
+            flight.landed = Some(collect(server, flight.slot, patience)?);
         }
         Ok(())
     }
@@ -143,4 +156,20 @@ impl RunAhead {
         server.abandon(flying.map(|flight| flight.slot));
         self.free.clear();
     }
+}
+
+/// Copies a run out of its slot.
+fn collect(
+    server: &mut Server,
+    slot: usize,
+    patience: WaitPatience,
+) -> Result<Landed, SubjectError> {
+    let (outcome, enabled, (trace, told)) =
+        server.collect_raw(slot, patience, |trace, told| (trace.to_vec(), told))?;
+    Ok(Landed {
+        outcome,
+        enabled,
+        trace,
+        told: Some(told),
+    })
 }

@@ -12,6 +12,7 @@ mod recoveries;
 mod room;
 mod sealing;
 mod unseen;
+mod wanted;
 
 use crate::deadline::Deadline;
 use crate::error::SubjectError;
@@ -461,39 +462,6 @@ impl<'s> NativeThreads<'s> {
         self.ran(ran, trace)
     }
 
-    /// Reads the trace of a run that was posted ahead.
-    fn land(
-        &mut self,
-        flight: ahead::Flight,
-        keep: usize,
-        trace: &mut Trace,
-    ) -> Result<Processes, ThreadsError> {
-        if let Some(landed) = flight.landed {
-            return self.take_in(landed, flight.keep, keep, trace);
-        }
-        let patience = self.job.limits.patience();
-        self.sizes.clear();
-        let sizes = self.recall.wants_sizes().then_some(&mut self.sizes);
-        let mut reading = TraceReading {
-            sizes,
-            until: self.job.limits.until,
-            threads: self.threads,
-            keep,
-            told: flight.keep,
-            reader: &mut self.reader,
-            beginning: &mut self.beginning,
-            sealing: &mut self.sealing,
-            reads: &mut self.reads,
-            trace,
-        };
-        let ran = self
-            .server
-            .collect_raw(flight.slot, patience, |bytes, told| {
-                (reading.read(bytes, Some(told.kept)), told.opaque)
-            });
-        self.ran(ran, trace)
-    }
-
     fn ran(&mut self, ran: ScheduleRan, trace: &Trace) -> Result<Processes, ThreadsError> {
         self.ran_as(ran, Some(trace))
     }
@@ -693,29 +661,19 @@ impl Threads for NativeThreads<'_> {
         job: &schedule::Job<'_>,
         trace: &mut Trace,
     ) -> Result<(), ThreadsError> {
-        let Some(flight) = self.ahead.take(number, self.server) else {
-            return self.run(job, trace);
-        };
-        // At once is sooner than from a trace; and some are to be compared.
-        if flight.is_put_together() && self.recall.wants_sizes() {
-            return self.run(job, trace);
-        }
-        let enabled = self.land(flight, job.keep, trace)?;
-        // Killed from outside, or by one that was in flight with it.
-        let lost = matches!(self.outcome, Outcome::Died { .. } | Outcome::Wedged);
-        let stopped = self.outcome == Outcome::Asleep && job.sleep.is_empty();
-        if lost
-            || stopped
-            || self.refuse(trace).is_err()
-            || self
-                .awake_instead(job, trace, job.follow.len(), &enabled)
-                .is_some()
-        {
-            trace.restart(job.keep);
-            return self.run(job, trace);
-        }
-        self.ended(trace);
-        Ok(())
+        self.take_ahead(number, job, trace)
+    }
+
+    fn try_out(
+        &mut self,
+        job: &schedule::Job<'_>,
+        trace: &mut Trace,
+    ) -> Result<Option<u32>, ThreadsError> {
+        self.try_and_keep(job, trace)
+    }
+
+    fn not_wanted(&mut self, number: u32) {
+        self.ahead.take(number, self.server);
     }
 }
 

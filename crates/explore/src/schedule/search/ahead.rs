@@ -14,7 +14,7 @@ const SOON: usize = 8;
 pub(super) struct AskedAhead {
     /// The nodes from the root of a wakeup tree to the one that is looked at.
     nodes: Vec<u32>,
-    asleep: Vec<Step>,
+    pub(super) asleep: Vec<Step>,
     ticks: Vec<u32>,
     /// The execution that comes next was asked for under this number.
     pub(super) number: Option<u32>,
@@ -105,6 +105,13 @@ impl Search {
             limit: self.options.limit,
         };
         threads.ahead(&job, &self.trace)
+    }
+
+    /// Who will sleep once all branches are explored that there are at this depth.
+    pub(super) fn sleepers_after_all(&self, depth: usize, ahead: &mut AskedAhead) {
+        ahead.nodes.clear();
+        ahead.nodes.push(NIL);
+        self.sleepers_of(depth, 0, ahead);
     }
 
     /// Who will sleep where the leaf leaves what is explored before it, which is after `old` of its nodes.

@@ -4,13 +4,12 @@
 //!
 //! What a transition does depends on its past alone: all that happens before it. So what sections did is kept by their pasts. Of one that is moved
 //! it is tried whether it does what it did some other time: then its past is known, and if it had the same past, that is it. Otherwise the
-//! program is run up to there, once.
+//! program is run up to there, once. Nearly always the reversal is explored next from there on, and that run is then its execution.
 
 use super::{Race, Search};
 use crate::schedule::section::SectionKey;
 use crate::schedule::step::{Process, Step};
 use crate::schedule::threads::{Job, Threads, ThreadsError};
-use crate::schedule::trace::Trace;
 use rustc_hash::{FxHashMap, FxHasher};
 use std::hash::{Hash, Hasher};
 
@@ -28,6 +27,8 @@ pub(super) struct Foresight {
     row: Vec<u32>,
     /// Races whose second transition has to be run to know.
     pub(super) unknown: Vec<Race>,
+    /// The leaf that the last reversal became, if it is a branch of its own.
+    pub(super) leaf: Option<u32>,
 }
 
 impl Foresight {
@@ -115,10 +116,20 @@ impl Search {
             self.without.clear();
             self.without.push(race.first);
             self.put_before(race);
-            if self.foresee(depth, &step).is_none() {
-                self.try_out(threads, depth, &step)?;
-            }
+            let kept = match self.foresee(depth, &step) {
+                Some(_) => None,
+                None => self.try_out(threads, depth, &step)?,
+            };
+            self.foresight.leaf = None;
             self.reverse(race);
+            match (kept, self.foresight.leaf) {
+                (Some(number), Some(leaf)) => self.wakeup.asked_for(leaf, number),
+                (Some(number), None) => {
+                    threads.not_wanted(number);
+                    self.counts.tried_out += 1;
+                }
+                (None, _) => {}
+            }
         }
         Ok(())
     }
@@ -128,25 +139,29 @@ impl Search {
         threads: &mut T,
         depth: usize,
         step: &Step,
-    ) -> Result<(), ThreadsError> {
+    ) -> Result<Option<u32>, ThreadsError> {
         let steps = &self.trace.steps;
         let before = (0..depth as u32).chain(self.sequence.iter().copied());
         let mut follow: Vec<Process> = before.map(|at| steps[at as usize].process).collect();
         let at = follow.len();
         follow.push(step.process);
-        let mut trial = Trace::default();
+        // Who will sleep if it becomes a branch of its own: the last one there.
+        let mut ahead = std::mem::take(&mut self.ahead);
+        self.sleepers_after_all(depth, &mut ahead);
+        let mut trial = self.trace.begin_like(depth);
         std::mem::swap(&mut trial.sets, &mut self.trace.sets);
         let job = Job {
             follow: &follow,
-            keep: 0,
-            sleep: &[],
+            keep: depth,
+            sleep: &ahead.asleep,
             order: self.order,
             limit: self.options.limit.max(follow.len()),
         };
-        let run = threads.run(&job, &mut trial);
+        let run = threads.try_out(&job, &mut trial);
         std::mem::swap(&mut trial.sets, &mut self.trace.sets);
-        run?;
-        self.counts.tried_out += 1;
+        self.ahead = ahead;
+        let kept = run?;
+        self.counts.tried_out += u64::from(kept.is_none());
         let same = |found: &&Step| {
             (found.process, found.tick, found.object, found.site)
                 == (step.process, step.tick, step.object, step.site)
@@ -158,6 +173,6 @@ impl Search {
         let name = self.name_after(depth, found, &mut row);
         self.foresight.row = row;
         self.foresight.learn(found, name);
-        Ok(())
+        Ok(kept)
     }
 }

@@ -6,6 +6,9 @@ use landfall_explore::schedule::{
     Birth, Process, Sets, SourceFence, Step, ThreadFailure, Trace, Trailing,
 };
 
+/// An object, bytes of it, and whether they are written.
+type Accessed = (u32, u64, bool);
+
 /// How much of an execution was there at some moment.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(in super::super) struct TraceSizes {
@@ -44,6 +47,8 @@ pub(super) struct Additions {
     of_commits: Vec<Option<Addition>>,
     /// Sets that steps and accesses name, by their number.
     sets: Vec<(u32, Vec<(Process, u32)>)>,
+    /// What is accessed in sections that steps name.
+    sections: Vec<(u32, Vec<Accessed>)>,
 }
 
 /// A run added something else than another one did on the same way.
@@ -189,6 +194,11 @@ impl Additions {
                             self.sets.push((set, trace.sets.joined(set).to_vec()));
                         }
                     }
+                    let section = addition.step.map_or(0, |step| step.section);
+                    if section != 0 && !self.sections.iter().any(|(known, _)| *known == section) {
+                        let accessed = trace.sets.accessed(section).to_vec();
+                        self.sections.push((section, accessed));
+                    }
                     *place = Some(addition);
                 }
             }
@@ -199,7 +209,10 @@ impl Additions {
 
     /// Do sets have the numbers that they had when this was learned?
     pub(super) fn mean_the_same(&self, sets: &Sets) -> bool {
-        { self.sets.iter() }.all(|(number, set)| sets.joined(*number) == set)
+        { self.sets.iter() }.all(|(number, set)| sets.joined(*number) == set) && {
+            self.sections.iter()
+        }
+        .all(|(number, section)| sets.accessed(*number) == section)
     }
 
     /// Adds what a way, or the commit of a store, adds besides its step. That one, if it has one.

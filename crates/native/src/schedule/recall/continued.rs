@@ -149,7 +149,7 @@ impl Continued {
                 continue;
             }
             let steps = self.course.now.steps;
-            let enabled = self.course.enabled(with.memory);
+            let enabled = self.course.enabled(with.known, with.memory);
             if enabled == 0 || steps >= job.limit {
                 return None;
             }

@@ -1,6 +1,7 @@
 //! Who stands where in an execution that is put together, and who goes on: decided as the runtime decides it
 //! (`runtime/threads/steps`).
 
+use super::holders::LockHolders;
 use super::known::{Deed, Ended, Known, Place, drains};
 use super::memory::{LineBytes, SteppedMemory, Waiting};
 use landfall_vocab::record::step;
@@ -16,6 +17,8 @@ pub(super) struct StandingWay {
     draining: u64,
     done: u64,
     joining: u64,
+    /// Want to take a lock.
+    locking: u64,
     /// Have stored where nobody is told.
     leaves_behind: u64,
     /// Created and not joined.
@@ -34,6 +37,7 @@ pub(super) struct Course {
     /// Per thread: the place it stands at, and the way on which it ended.
     at: [u32; FEW_THREADS],
     ended: [Option<Ended>; FEW_THREADS],
+    holders: LockHolders,
     pub(super) now: StandingWay,
     /// What it takes to go back, if anybody will.
     changes: Option<Vec<CourseChange>>,
@@ -47,6 +51,7 @@ enum CourseChange {
     Held { line: u32, before: LineBytes },
     Entered { thread: u8 },
     Left { thread: u8, store: Waiting },
+    Locked { lock: u32, before: u8 },
 }
 
 /// A moment to go back to.
@@ -76,6 +81,7 @@ impl Course {
     /// An execution begins; main is yet to take its first way.
     pub(super) fn begin(&mut self) {
         self.now = StandingWay::default();
+        self.holders.begin();
         self.at[0] = 0;
         if let Some(changes) = &mut self.changes {
             changes.clear();
@@ -105,6 +111,7 @@ impl Course {
                 CourseChange::Held { line, before } => memory.put_line(line, before),
                 CourseChange::Entered { thread } => memory.take_newest(thread.into()),
                 CourseChange::Left { thread, store } => memory.put_oldest(thread.into(), store),
+                CourseChange::Locked { lock, before } => self.holders.set(lock, before),
             }
         }
         self.changes = Some(changes);
@@ -134,8 +141,21 @@ impl Course {
     }
 
     /// Who can be chosen, as the runtime numbers them.
-    pub(super) fn enabled(&self, memory: &SteppedMemory) -> u64 {
-        self.now.ready & !self.now.eager & !self.held(memory) | memory.waiting << FEW_THREADS
+    pub(super) fn enabled(&self, known: &Known, memory: &SteppedMemory) -> u64 {
+        let stay = self.now.eager | self.held(memory) | self.locked_out(known);
+        self.now.ready & !stay | memory.waiting << FEW_THREADS
+    }
+
+    /// Those who want a lock that somebody has.
+    fn locked_out(&self, known: &Known) -> u64 {
+        let (mut wants, mut out) = (self.now.locking, 0);
+        while wants != 0 {
+            let thread = wants.trailing_zeros() as usize;
+            wants &= wants - 1;
+            let lock = known.places[self.at[thread] as usize].lock;
+            out |= u64::from(self.holders.of(lock) != 0) << thread;
+        }
+        out
     }
 
     /// Has the thread that it joins ended?
@@ -166,6 +186,7 @@ impl Course {
                 replaced = memory.holds(span)?;
                 0
             }
+            (step::TRY_LOCK, _) => self.holders.of(place.lock).into(),
             (step::JOIN, _) => {
                 let of = place.record[2] as usize;
                 self.now.beside &= !(1 << of);
@@ -206,6 +227,14 @@ impl Course {
                 Deed::Creates { thread, begins } => {
                     self.now.beside |= 1 << thread;
                     self.stand_at(known, thread.into(), begins)?;
+                }
+                Deed::Holds { lock, hold, .. } => {
+                    let left = self.holders.changes(thread, lock, hold)?;
+                    self.note(|course| CourseChange::Locked {
+                        lock,
+                        before: course.holders.of(lock),
+                    });
+                    self.holders.set(lock, left);
                 }
                 Deed::Leaves { code } => leaves = Some(code),
             }
@@ -249,6 +278,7 @@ impl Course {
         put(&mut now.eager, !next.chosen);
         put(&mut now.draining, drains(next.kind));
         put(&mut now.joining, next.kind == step::JOIN);
+        put(&mut now.locking, next.kind == step::LOCK);
         Some(())
     }
 
@@ -257,6 +287,7 @@ impl Course {
         let now = &mut self.now;
         now.ready &= !bit;
         now.eager &= !bit;
+        now.locking &= !bit;
         match leaves {
             Some(code) if now.code.replace(code).is_some() => return None,
             Some(_) => {}

@@ -1,5 +1,6 @@
 //! Places that threads were seen at, and where they came from there.
 
+use super::holders::{self, AboutLock, Hold, LockHolders};
 use super::memory::{Contradiction, Span, SteppedMemory, Waiting};
 use super::plain::PlainUses;
 use landfall_vocab::record::{COMPANIONS, RecordKind, Records, Traced, access, step};
@@ -23,6 +24,8 @@ pub(super) struct Place {
     pub(super) record: [u64; 3],
     /// What an access touches.
     pub(super) span: Option<Span>,
+    /// The lock that it is about, by its number.
+    pub(super) lock: u32,
     /// The way on that was taken last.
     pub(super) latest: u32,
 }
@@ -60,6 +63,12 @@ pub(super) enum Deed {
         thread: u8,
         begins: u32,
     },
+    /// It concerns a lock; whoever sleeps before a step that does so wakes up.
+    Holds {
+        lock: u32,
+        object: u64,
+        hold: Hold,
+    },
     /// It ends the process, with this code; others go on.
     Leaves {
         code: i32,
@@ -94,6 +103,7 @@ pub(super) struct Known {
     state: Vec<u8>,
     pub(super) memory: SteppedMemory,
     plain: PlainUses,
+    locks: FxHashMap<u64, u32>,
     reading: Reading,
 }
 
@@ -129,6 +139,7 @@ struct Reading {
     went: Vec<Went>,
     /// Per thread: stores that wait, by their deeds.
     entered: Vec<VecDeque<u32>>,
+    holders: LockHolders,
 }
 
 /// What a record of a step begins; the first of all is before any.
@@ -239,7 +250,7 @@ impl Known {
         self.memory.begin(FEW_THREADS);
         if self.places.is_empty() {
             // Where main begins.
-            self.place(step::BEGIN, false, [0; 3], None);
+            self.place(step::BEGIN, false, [0; 3], (None, NONE));
         }
         reading.leave(0, 0);
         reading.found = Some(0);
@@ -331,7 +342,8 @@ impl Known {
             kind,
             step::BEGIN | step::CREATE | step::EXIT | step::JOIN | step::YIELD | step::FENCE
         );
-        if !accesses && !others {
+        let locks = matches!(kind, step::LOCK | step::TRY_LOCK | step::UNLOCK);
+        if !accesses && !others && !locks {
             return Err(Inexplicable);
         }
         let mut words = [0; 3];
@@ -342,6 +354,11 @@ impl Known {
             true => Some(self.memory.span(record.value).ok_or(Inexplicable)?),
             false => None,
         };
+        let next = self.locks.len() as u32;
+        let lock = match locks {
+            true => *self.locks.entry(record.value).or_insert(next),
+            false => NONE,
+        };
         let chosen = record.is_choice();
         let (on, born) = (reading.on[thread], reading.born[thread]);
         let before = match (on, self.deeds.get(born as usize)) {
@@ -351,7 +368,7 @@ impl Known {
         };
         let place = match before {
             NONE => {
-                let place = self.place(kind, chosen, words, span);
+                let place = self.place(kind, chosen, words, (span, lock));
                 match (on, self.deeds.get_mut(born as usize)) {
                     (NONE, Some(Deed::Creates { begins, .. })) => *begins = place,
                     (NONE, _) => {}
@@ -390,6 +407,8 @@ impl Known {
             };
             let found = self.joined(ended, reading.alone);
             reading.found = Some(found.ok_or(Inexplicable)?);
+        } else if kind == step::TRY_LOCK {
+            reading.found = Some(reading.holders.of(lock).into());
         } else if !matches!(kind, step::READ | step::UPDATE) {
             reading.found = Some(0);
         }
@@ -442,7 +461,7 @@ impl Known {
         let is_plain_store =
             flags & (access::READ | access::WRITE | access::LOCKED) == access::WRITE;
         if object & LOCK != 0 {
-            return Err(Inexplicable);
+            return self.hold((object, flags, word(record, 0)), reading);
         }
         if flags & access::BUFFERED != 0 {
             let span = self.memory.span(object).ok_or(Inexplicable)?;
@@ -511,6 +530,19 @@ impl Known {
         Ok(())
     }
 
+    /// Something about a lock, or the section that it is taken for.
+    fn hold(&mut self, said: (u64, u8, u64), reading: &mut Reading) -> Result<(), Inexplicable> {
+        let place = self.places[reading.left as usize];
+        let AboutLock::Does(hold) = holders::about((place.kind, place.record[2]), said)? else {
+            return Ok(());
+        };
+        let (thread, lock, object) = (reading.running, place.lock, said.0);
+        let left = reading.holders.changes(thread, lock, hold);
+        reading.holders.set(lock, left.ok_or(Inexplicable)?);
+        reading.deeds.push(Deed::Holds { lock, object, hold });
+        Ok(())
+    }
+
     /// The running thread has come to its next place, or its end.
     fn arrive(&mut self, reading: &mut Reading) {
         let Some(found) = reading.found.take().filter(|_| reading.left != NONE) else {
@@ -551,12 +583,19 @@ impl Known {
         reading.left = NONE;
     }
 
-    fn place(&mut self, kind: u8, chosen: bool, record: [u64; 3], span: Option<Span>) -> u32 {
+    fn place(
+        &mut self,
+        kind: u8,
+        chosen: bool,
+        record: [u64; 3],
+        (span, lock): (Option<Span>, u32),
+    ) -> u32 {
         self.places.push(Place {
             kind,
             chosen,
             record,
             span,
+            lock,
             latest: NONE,
         });
         self.places.len() as u32 - 1
@@ -571,6 +610,7 @@ impl Reading {
         }
         (self.unfenced, self.leaves_behind) = (0, 0);
         (self.beside, self.alone, self.code) = (0, false, None);
+        self.holders.begin();
         self.went.clear();
         self.entered.resize_with(FEW_THREADS, VecDeque::new);
         self.entered.iter_mut().for_each(VecDeque::clear);

@@ -14,6 +14,7 @@
 mod additions;
 mod continued;
 mod course;
+mod holders;
 mod known;
 mod memory;
 mod plain;

@@ -1,6 +1,7 @@
 //! An execution is put together as the trace that its run would have written.
 
 use super::course::{Course, pick};
+use super::holders::Hold;
 use super::known::{Deed, Known, NONE};
 use super::memory::SteppedMemory;
 use crate::job::{Job, Sleeper};
@@ -17,6 +18,12 @@ pub(super) struct Player {
     spare: Vec<Vec<u8>>,
     course: Course,
     asleep: u64,
+}
+
+/// The line of these bytes, and which of it they are.
+fn bytes_of(address: u64, length: u64) -> (u64, u64) {
+    let at = address % LINE;
+    (address - at, u64::MAX >> (64 - length.clamp(1, 64)) << at)
 }
 
 impl Player {
@@ -57,7 +64,7 @@ impl Player {
                 self.go_on(known, memory, job, thread, None)?;
                 continue;
             }
-            let enabled = self.course.enabled(memory);
+            let enabled = self.course.enabled(known, memory);
             let process = self.choose(job, choices, enabled)?;
             match process.checked_sub(FEW_THREADS) {
                 None => self.go_on(known, memory, job, process, Some(enabled))?,
@@ -105,13 +112,16 @@ impl Player {
         }
         if self.asleep != 0 {
             for deed in &known.deeds[way.deeds.0 as usize..way.deeds.1 as usize] {
-                if let Deed::Touches {
-                    address,
-                    length,
-                    writes,
-                } = *deed
-                {
-                    self.wake(job, address, length, writes);
+                match *deed {
+                    Deed::Touches {
+                        address,
+                        length,
+                        writes,
+                    } => self.wake(job, bytes_of(address, length), writes),
+                    Deed::Holds { object, hold, .. } => {
+                        self.wake(job, (object, u64::MAX), hold != Hold::Looks);
+                    }
+                    _ => {}
                 }
             }
         }
@@ -133,17 +143,15 @@ impl Player {
         let stores = head_of(RecordKind::Access, thread as u16, access::WRITE, 0);
         let (object, value) = (store.object, store.value);
         self.write([stores, store.origin, object, found, value, 0]);
-        self.wake(job, object & ((1 << 56) - 1), object >> 56, true);
+        self.wake(job, bytes_of(object & ((1 << 56) - 1), object >> 56), true);
         Some(())
     }
 
-    /// The step that was taken last touches these bytes.
-    fn wake(&mut self, job: &Job, address: u64, length: u64, writes: bool) {
+    /// The step that was taken last touches these bytes, or a lock.
+    fn wake(&mut self, job: &Job, (line, mask): (u64, u64), writes: bool) {
         if self.asleep == 0 || self.course.now.steps <= job.threads.keep {
             return;
         }
-        let at = address % LINE;
-        let (line, mask) = (address - at, u64::MAX >> (64 - length.clamp(1, 64)) << at);
         let concerns = |sleeper: &&Sleeper| {
             sleeper.place == line && sleeper.mask & mask != 0 && (writes || sleeper.writes != 0)
         };
