@@ -26,6 +26,7 @@ pub(crate) enum Command {
     Replay(crate::replay::ReplayArgs),
     Litmus(LitmusArgs),
     Prove(crate::prove::ProveArgs),
+    Verify(crate::verify::Verify),
     Fix(crate::fix::FixArgs),
     Report(crate::report::ReportArgs),
     Explain(crate::explain::Explain),

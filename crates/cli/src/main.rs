@@ -16,6 +16,7 @@ mod replay;
 mod report;
 mod run;
 mod screen;
+mod verify;
 
 use clap::Parser;
 use exit::Exit;
@@ -64,6 +65,7 @@ fn main() -> ExitCode {
             options.compiler_flags = compiler_flags;
             prove::run(&options)
         }
+        args::Command::Verify(options) => verify::run(&options),
         args::Command::Fix(options) => fix::run(&options),
         args::Command::Report(options) => report::run(&options),
         args::Command::Explain(options) => explain::run(&options),

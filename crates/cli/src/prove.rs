@@ -69,6 +69,10 @@ pub(crate) struct ProveArgs {
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
 
+    /// Write down what proves the answer, for `landfall verify`
+    #[arg(long, value_name = "DIR")]
+    certificate: Option<PathBuf>,
+
     /// Show how large the question was and what the search took
     #[arg(short, long)]
     verbose: bool,
@@ -171,6 +175,7 @@ impl ProveArgs {
             conflicts: self.conflicts,
             time: self.time,
             out: self.out.clone(),
+            certificate: self.certificate.clone(),
         }
     }
 }

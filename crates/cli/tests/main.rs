@@ -7,6 +7,7 @@
 mod behaviour;
 mod browser;
 mod cc;
+mod certificates;
 mod clock;
 mod examples;
 mod explain;

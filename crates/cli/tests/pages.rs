@@ -290,6 +290,7 @@ fn the_options_chapter_is_complete() {
         "report",
         "litmus",
         "prove",
+        "verify",
         "explain",
         "pmdk",
         "man",

@@ -15,9 +15,11 @@
 //! refuted lost LABEL kept LABEL the cause, by lines that end with `//~ LABEL`
 //! ```
 //!
+//! - What is proved has a certificate that `landfall verify` accepts.
 //! - What is refuted, here or there, is seen in a native run as well (`--out`), with all its threads, and `landfall replay` shows it.
 //! - What cannot be modelled is said as in `tests/prove/bad/NAME.out`; `BLESS=1` writes it.
 
+use crate::certificates::verified;
 use serde_json::Value;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -335,6 +337,11 @@ fn ask(file: &Path, case: &Case) -> Result<(), String> {
     if natively {
         arguments.extend(["--out", &out]);
     }
+    let certificate = scratch();
+    let other_solver = case.flags.iter().any(|flag| flag == "batsat");
+    if !other_solver {
+        arguments.extend(["--certificate", &certificate]);
+    }
     let own = case.flags.iter().position(|flag| flag == "--");
     let (options, words) = case.flags.split_at(own.unwrap_or(case.flags.len()));
     arguments.extend(options.iter().map(String::as_str));
@@ -347,8 +354,13 @@ fn ask(file: &Path, case: &Case) -> Result<(), String> {
         true => refutations_replay(file, &json),
         false => Ok(()),
     };
-    let _ = fs::remove_dir_all(&out);
-    seen.map_err(|why| format!("{:?}: {why}", case.flags))?;
+    let proof = match other_solver {
+        true => Ok(()),
+        false => verified(&json, Path::new(&certificate)),
+    };
+    let _ = (fs::remove_dir_all(&out), fs::remove_dir_all(&certificate));
+    seen.and(proof)
+        .map_err(|why| format!("{:?}: {why}", case.flags))?;
     let properties = json["properties"].as_array().ok_or("no properties")?;
     let words: Vec<&str> = properties
         .iter()

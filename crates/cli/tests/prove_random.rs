@@ -3,6 +3,7 @@
 //!
 //! `RANDOM_PROGRAMS=300` tries more of them, `RANDOM_SEED=7` others. A program that differs is left in the temporary directory.
 
+use crate::certificates::verified;
 use serde_json::Value;
 use std::fmt::Write;
 use std::fs;
@@ -159,11 +160,15 @@ fn difference(name: &str, directory: &Path) -> Option<String> {
         let proved = json(
             &[
                 &["prove", "--alike", "stores", "--property", property],
+                &["--certificate", "certificate"][..],
                 &rest[..],
             ]
             .concat(),
             directory,
         );
+        if let Err(why) = verified(&proved, &directory.join("certificate")) {
+            return Some(format!("{property}: {why}"));
+        }
         let checked = json(
             &[&["check", "--checks", checks], &rest[..]].concat(),
             directory,

@@ -7,6 +7,7 @@
 mod blast;
 pub mod builder;
 pub mod c;
+pub mod certificate;
 pub mod cnf;
 mod dot;
 pub mod encode;

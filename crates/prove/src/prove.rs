@@ -4,9 +4,9 @@ mod bounds;
 mod invariant;
 mod robust;
 
-pub use bounds::{Bounds, bounds};
-pub use invariant::invariant;
-pub use robust::robust;
+pub use bounds::{Bounds, bounds, certified_bounds};
+pub use invariant::{certified_invariant, invariant};
+pub use robust::{certified_robust, robust};
 
 use crate::encode::{CrashEncoding, Encoding};
 use crate::solver::{Backend, Effort, SearchOptions};

@@ -99,6 +99,16 @@ pub(super) fn human(file: &str, all: &Answers, verbose: bool) -> String {
             let _ = writeln!(out, "  - {}", plain(assumption));
         }
     }
+    match &all.certificate {
+        Some(Ok(folder)) => {
+            let folder = plain(&folder.to_string_lossy());
+            let _ = writeln!(out, "certificate: landfall verify {folder}");
+        }
+        Some(Err(why)) => {
+            let _ = writeln!(out, "no certificate: {}", plain(why));
+        }
+        None => {}
+    }
     if verbose && all.rounds.len() + usize::from(all.refusal.is_some()) > 0 {
         for round in &all.rounds {
             let _ = writeln!(
@@ -134,6 +144,11 @@ pub(super) fn machine(file: &str, args: &ProveArgs, answers: &Answers) -> String
         "assumptions": answers.assumptions,
         "rounds": answers.rounds.iter().map(round).collect::<Vec<_>>(),
     });
+    match &answers.certificate {
+        Some(Ok(folder)) => answer["certificate"] = json!(folder.to_string_lossy()),
+        Some(Err(why)) => answer["no_certificate"] = json!(why),
+        None => {}
+    }
     let natively = answers.answers.iter().find_map(|a| a.native.as_ref());
     seen(&mut answer, natively);
     if let Some(refusal) = &answers.refusal {

@@ -36,6 +36,7 @@ mod symmetry;
 pub mod sync;
 mod threads;
 mod trace;
+mod transactions;
 mod wakeup;
 
 pub use estimate::Estimate;

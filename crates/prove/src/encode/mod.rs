@@ -222,6 +222,13 @@ impl<'p> Encoding<'p> {
         Some(if a < b { first } else { !first })
     }
 
+    /// Of two stores to one place, the literal that says the first comes first; in the order of the program.
+    pub(crate) fn orders_of_stores(&self) -> Vec<(ProofEventId, ProofEventId, Lit)> {
+        let mut all: Vec<_> = self.first.iter().map(|(&(a, b), &l)| (a, b, l)).collect();
+        all.sort_unstable();
+        all
+    }
+
     /// Adds an edge that is there while these are true. Constants are dealt with here.
     fn edge(&mut self, from: u32, to: u32, literals: &[Lit]) {
         if literals.contains(&Lit::FALSE) || from == to {

@@ -1,10 +1,11 @@
 //! How far the program was looked at: which of the places where its loops were cut does some execution reach?
 
 use super::{ProofOptions, Sizes};
+use crate::certificate::{Certificates, NoCertificates, ProofLog};
 use crate::cnf::Lit;
 use crate::encode::{Encoding, View};
 use crate::program::{Check, ProofEventKind, ProofProgram};
-use crate::solver::{Answer, open};
+use crate::solver::{Answer, open, open_logged};
 
 /// A proof holds for what lies within the bounds; these are the ones that some execution exceeds.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -16,6 +17,15 @@ pub struct Bounds {
 }
 
 pub fn bounds(program: &ProofProgram, options: &ProofOptions) -> Bounds {
+    certified_bounds(program, options, &mut NoCertificates)
+}
+
+/// The same, with what proves that none is exceeded.
+pub fn certified_bounds(
+    program: &ProofProgram,
+    options: &ProofOptions,
+    certificates: &mut dyn Certificates,
+) -> Bounds {
     let mut bounds = Bounds::default();
     let in_threads: Vec<Check> = program
         .events
@@ -30,29 +40,51 @@ pub fn bounds(program: &ProofProgram, options: &ProofOptions) -> Bounds {
         })
         .collect();
     // In threads without a failure: what a crash cuts off is cut off by it, not by the bound.
-    ask(program, View::AtTheEnd, &in_threads, options, &mut bounds);
     let crash = View::AfterFailure(options.crash);
-    ask(
-        program,
-        crash,
-        &program.recovery.bounds,
-        options,
-        &mut bounds,
-    );
+    let questions = [
+        ("before-the-failure", View::AtTheEnd, &in_threads),
+        ("after-the-failure", crash, &program.recovery.bounds),
+    ];
+    for (name, view, places) in questions {
+        if places.is_empty() {
+            continue;
+        }
+        let mut encoding = Encoding::new(program, view);
+        let further = ask(&mut encoding, places, options, &mut bounds);
+        if bounds.exceeded.is_empty() && bounds.undecided.is_empty() {
+            certify(&mut encoding, &further, options, (name, certificates));
+        }
+    }
     bounds
 }
 
+/// That no execution goes further is proved once more, in one question, if somebody wants to see it.
+fn certify(
+    encoding: &mut Encoding,
+    further: &[Lit],
+    options: &ProofOptions,
+    (name, certificates): (&str, &mut dyn Certificates),
+) {
+    encoding.formula.clause(further);
+    let asks = "Is there an execution that goes on where a loop was cut? That one does is part of formula.cnf.\n";
+    if let Some(log) = ProofLog::begin(certificates, name, asks, encoding) {
+        let (formula, ordering) = (&encoding.formula, &encoding.ordering);
+        let mut solver = open_logged(formula, ordering, &options.search, Some(&log));
+        if solver.solve(&[]) != Answer::Unsatisfiable {
+            certificates.failed(std::io::Error::other("the time was up"));
+        }
+        drop(solver);
+        log.end(certificates);
+    }
+}
+
+/// The literals that say: here an execution goes on.
 fn ask(
-    program: &ProofProgram,
-    view: View,
+    encoding: &mut Encoding,
     places: &[Check],
     options: &ProofOptions,
     bounds: &mut Bounds,
-) {
-    if places.is_empty() {
-        return;
-    }
-    let mut encoding = Encoding::new(program, view);
+) -> Vec<Lit> {
     let exceeded: Vec<Lit> = places
         .iter()
         .map(|place| {
@@ -74,7 +106,8 @@ fn ask(
     }
     bounds
         .sizes
-        .include(&encoding, solver.as_ref(), places.len());
+        .include(encoding, solver.as_ref(), places.len());
+    exceeded
 }
 
 #[cfg(test)]

@@ -12,14 +12,25 @@
 //! two shows nothing. So a missing fence is named, as it is where the recovery fails.
 
 use super::{Answered, ProofOptions, ProofVerdict, SameState, Sizes, gave_up};
+use crate::certificate::{self, Certificates, NoCertificates, ProofLog};
 use crate::cnf::Lit;
 use crate::encode::{Encoding, Reader, View};
 use crate::program::{LocId, ProofEventId, ProofEventKind, ProofProgram};
-use crate::solver::{Answer, Backend, open};
+use crate::solver::{Answer, Backend, open, open_logged};
 use crate::term::{Node, Term};
 use crate::witness::Refutation;
+use std::io::Write;
 
 pub fn robust(program: &ProofProgram, options: &ProofOptions) -> Answered {
+    certified_robust(program, options, &mut NoCertificates)
+}
+
+/// The same, with what proves it.
+pub fn certified_robust(
+    program: &ProofProgram,
+    options: &ProofOptions,
+    certificates: &mut dyn Certificates,
+) -> Answered {
     let mut sizes = Sizes::default();
     if program.recovery.reads.is_empty() {
         return Answered {
@@ -32,12 +43,21 @@ pub fn robust(program: &ProofProgram, options: &ProofOptions) -> Answered {
     let seen = observed(&mut crashed);
     let pairs = suspicious(&mut crashed, &seen, options.alike);
     let mut plain = crashed.without_inputs();
-    let mut crashes = open(&crashed.formula, &crashed.ordering, &options.search);
+    let log = ProofLog::begin(certificates, QUESTION, &asks(&pairs), &crashed);
+    let (formula, ordering) = (&crashed.formula, &crashed.ordering);
+    let mut crashes = open_logged(formula, ordering, &options.search, log.as_ref());
 
     let mut shown = Encoding::new(program, View::Instant);
     assertions_hold(&mut shown);
     in_program_order(&mut shown, &seen);
     let shown_bits: Vec<Vec<Lit>> = seen.iter().map(|s| shown.bits(s.value)).collect();
+    let pairing = Pairing {
+        crashed: &crashed,
+        shown: &shown,
+        seen: &seen,
+        bits: &shown_bits,
+    };
+    let mut states_shown = pairing.write(certificates, options.alike);
     let mut observer = open(&shown.formula, &shown.ordering, &options.search);
 
     let mut verdict = None;
@@ -65,7 +85,14 @@ pub fn robust(program: &ProofProgram, options: &ProofOptions) -> Answered {
                     }
                     Answer::Unknown => Some(gave_up(options)),
                     Answer::Satisfiable => {
-                        crashes.add_clause(&state.other(&crashed, &seen));
+                        let other = state.other(&crashed, &seen);
+                        match (&log, &mut states_shown) {
+                            (Some(log), Some(file)) => {
+                                write_state(file, &shown, observer.as_ref(), certificates);
+                                log.shown(|| crashes.add_clause(&other));
+                            }
+                            _ => crashes.add_clause(&other),
+                        }
                         None
                     }
                 }
@@ -74,9 +101,104 @@ pub fn robust(program: &ProofProgram, options: &ProofOptions) -> Answered {
     }
     sizes.include(&crashed, crashes.as_ref(), states + 1);
     sizes.include(&shown, observer.as_ref(), states);
+    drop(crashes);
+    if let Some(log) = log {
+        log.end(certificates);
+    }
     Answered {
         verdict: verdict.unwrap_or(ProofVerdict::Nothing),
         sizes,
+    }
+}
+
+/// What a certificate calls it.
+const QUESTION: &str = "states";
+
+/// The question, for people.
+fn asks(pairs: &Pairs) -> String {
+    let mut text = "Is there an execution and a power failure that keeps one of these stores and loses one that comes before it? That there \
+         is one, is part of formula.cnf. States that another execution shows are excluded one by one (states.txt, which satisfies \
+         shown.cnf; places.txt says which literals of the two are the same).\n"
+        .to_owned();
+    for (store, literal) in &pairs.kept {
+        text += &format!(
+            "  literal {}: node {} is kept\n",
+            literal.dimacs(),
+            store.0 + 1
+        );
+    }
+    text
+}
+
+/// Which literals of the two formulas speak of the same.
+struct Pairing<'e, 'p> {
+    crashed: &'e Encoding<'p>,
+    shown: &'e Encoding<'p>,
+    seen: &'e [SeenState],
+    bits: &'e [Vec<Lit>],
+}
+
+impl Pairing<'_, '_> {
+    /// Writes it down, if somebody wants to see it; the file that states go to.
+    fn write(
+        &self,
+        certificates: &mut dyn Certificates,
+        alike: SameState,
+    ) -> Option<Box<dyn Write>> {
+        let mut file = |name: &str| certificates.file(QUESTION, name);
+        let (formula, ordering) = (file("shown.cnf")?, file("shown-ordering.txt")?);
+        let (places, states) = (file("places.txt")?, file("states.txt")?);
+        let written = certificate::write_formula(formula, &self.shown.formula)
+            .and_then(|()| certificate::write_ordering(ordering, &self.shown.ordering))
+            .and_then(|()| self.places(places, alike));
+        if let Err(error) = written {
+            certificates.failed(error);
+        }
+        Some(states)
+    }
+
+    fn places(&self, mut out: Box<dyn Write>, alike: SameState) -> std::io::Result<()> {
+        for (place, shown) in self.seen.iter().zip(self.bits) {
+            let bits = place.bits.iter().zip(shown);
+            let bits = bits.flat_map(|(here, there)| [here.dimacs(), there.dimacs()]);
+            let mut sources = Vec::new();
+            if alike == SameState::Stores {
+                let reader = Reader::Recovery(place.loc);
+                for from in self
+                    .crashed
+                    .reads_from
+                    .iter()
+                    .filter(|rf| rf.reader == reader)
+                {
+                    let there = source_literal(self.shown, place.loc, from.source);
+                    sources.extend([from.literal.dimacs(), there.dimacs()]);
+                }
+            }
+            let groups = [vec![place.read.dimacs()], bits.collect(), sources];
+            certificate::write_groups(&mut out, &groups)?;
+        }
+        out.flush()
+    }
+}
+
+/// An execution that shows a state.
+fn write_state(
+    out: &mut Box<dyn Write>,
+    shown: &Encoding,
+    observer: &dyn Backend,
+    certificates: &mut dyn Certificates,
+) {
+    let all = 1..=shown.formula.variables() as i32;
+    let literals = all.map(|v| {
+        if observer.holds(Lit::from_dimacs(v)) {
+            v
+        } else {
+            -v
+        }
+    });
+    let written = certificate::write_groups(out, &[literals.collect()]);
+    if let Err(error) = written.and_then(|()| out.flush()) {
+        certificates.failed(error);
     }
 }
 

@@ -1,6 +1,7 @@
 //! CaDiCaL, with the theory as its external propagator (IPASIR-UP).
 
 use super::{Answer, Backend, Effort, SearchOptions};
+use crate::certificate::ProofLog;
 use crate::cnf::{Formula, Lit};
 use crate::theory::Theory;
 use cadical_sys::{CaDiCal, ExternalPropagator, Status, Terminator};
@@ -18,18 +19,25 @@ pub(super) struct Cadical {
 
 impl Cadical {
     pub(super) fn new(
-        formula: &Formula,
+        (formula, observed, options): (&Formula, &[usize], &SearchOptions),
         mut theory: Theory,
-        observed: &[usize],
-        options: &SearchOptions,
+        log: Option<ProofLog>,
     ) -> Cadical {
         let mut solver = CaDiCal::new();
         // Proofs are what takes long. A quarter fewer conflicts on the benchmarks than as it comes.
         solver.configure("unsat");
+        if let Some(log) = &log {
+            // Definitions of new variables are no consequences of clauses.
+            solver.set("factor", 0);
+            solver.connect_proof_tracer1(log.clone(), true, false);
+        }
         solver.resize(formula.variables() as i32);
         for clause in formula.clauses() {
             clause.for_each(|literal| solver.add(literal.dimacs()));
             solver.add(0);
+        }
+        if let Some(log) = &log {
+            log.formula_is_complete();
         }
         for clause in theory.root_clauses() {
             clause.iter().for_each(|l| solver.add(l.dimacs()));

@@ -5,6 +5,7 @@
 mod batsat;
 mod cadical;
 
+use crate::certificate::ProofLog;
 use crate::cnf::{Formula, Lit};
 use crate::theory::{Ordering, Propagation, Theory, TheoryStats};
 use std::time::Instant;
@@ -53,13 +54,30 @@ pub struct SearchOptions {
 
 /// A solver for a formula whose executions the ordering must allow.
 pub fn open(formula: &Formula, ordering: &Ordering, options: &SearchOptions) -> Box<dyn Backend> {
+    open_logged(formula, ordering, options, None)
+}
+
+/// One that writes down why there is no execution, if there is none. batsat does not.
+pub(crate) fn open_logged(
+    formula: &Formula,
+    ordering: &Ordering,
+    options: &SearchOptions,
+    log: Option<&ProofLog>,
+) -> Box<dyn Backend> {
     let variables = formula.variables();
     let Ok(theory) = Theory::new(ordering, variables, options.propagation) else {
+        if let Some(log) = log {
+            log.has_no_order(formula.clause_count());
+        }
         return Box::new(Impossible);
     };
     let observed = ordering.variables();
     match options.solver {
-        Solver::Cadical => Box::new(cadical::Cadical::new(formula, theory, &observed, options)),
+        Solver::Cadical => {
+            let log = log.cloned();
+            let asked = (formula, &observed[..], options);
+            Box::new(cadical::Cadical::new(asked, theory, log))
+        }
         Solver::Batsat => Box::new(batsat::Batsat::new(formula, theory, &observed)),
     }
 }

@@ -1,8 +1,10 @@
 //! Asking: each property, with loops unrolled further and further until no execution goes beyond.
 
 use crate::observer::Progress;
+use crate::prove::certificates::{CertificateFolder, PartOfFolder};
 use crate::prove::source::ProofSource;
 use crate::prove::{Answers, Property, ProveOptions, Said};
+use landfall_prove::certificate::Certificates;
 use landfall_prove::program::ProofProgram;
 use landfall_prove::prove::{self, ProofOptions, ProofVerdict, Sizes};
 use landfall_prove::solver::SearchOptions;
@@ -43,9 +45,14 @@ pub struct ProofRound {
     pub bounding: Duration,
 }
 
-type Question = fn(&ProofProgram, &ProofOptions) -> prove::Answered;
+type Question = fn(&ProofProgram, &ProofOptions, &mut dyn Certificates) -> prove::Answered;
 
-pub(crate) fn answers(source: &ProofSource, args: &ProveOptions, tell: &dyn Fn(Said)) -> Answers {
+pub(crate) fn answers(
+    source: &ProofSource,
+    args: &ProveOptions,
+    mut folder: Option<&mut CertificateFolder>,
+    tell: &dyn Fn(Said),
+) -> Answers {
     let options = options(args);
     let mut all = Answers::default();
     let mut before = Answers::default();
@@ -69,14 +76,19 @@ pub(crate) fn answers(source: &ProofSource, args: &ProveOptions, tell: &dyn Fn(S
         let settled = proved.iter().filter(|answer| !may_change(answer));
         let settled = settled.cloned().collect();
         let with = (args, &options, unroll);
-        all.answers = ask(&program, with, settled, &mut |answer| {
-            // What holds so far may not hold further on; what does not hold never will.
-            if matches!(answer.verdict, ProofVerdict::Refuted(_)) {
-                before.answers.retain(|a| a.property != answer.property);
-                before.answers.push(answer.clone());
-                tell(Said::Known(before.clone()));
-            }
-        });
+        all.answers = ask(
+            &program,
+            with,
+            (settled, folder.as_deref_mut()),
+            &mut |answer| {
+                // What holds so far may not hold further on; what does not hold never will.
+                if matches!(answer.verdict, ProofVerdict::Refuted(_)) {
+                    before.answers.retain(|a| a.property != answer.property);
+                    before.answers.push(answer.clone());
+                    tell(Said::Known(before.clone()));
+                }
+            },
+        );
         let searching = start.elapsed();
         // What was proved with fewer rounds stays so where more are not decided.
         let mut too_far = false;
@@ -93,7 +105,8 @@ pub(crate) fn answers(source: &ProofSource, args: &ProveOptions, tell: &dyn Fn(S
         let mut limits = Vec::new();
         let here = |answer: &PropertyAnswer| may_change(answer) && answer.unroll == unroll;
         if all.answers.iter().any(here) {
-            let bounds = prove::bounds(&program, &options);
+            let mut part = PartOfFolder::new(folder.as_deref_mut(), "bounds", unroll);
+            let bounds = prove::certified_bounds(&program, &options, &mut part);
             limits = [bounds.exceeded, bounds.undecided].concat();
         }
         all.rounds.push(ProofRound {
@@ -153,7 +166,7 @@ fn options(args: &ProveOptions) -> ProofOptions {
 fn ask(
     program: &ProofProgram,
     (args, options, unroll): (&ProveOptions, &ProofOptions, u32),
-    mut settled: Vec<PropertyAnswer>,
+    (mut settled, mut folder): (Vec<PropertyAnswer>, Option<&mut CertificateFolder>),
     heard: &mut dyn FnMut(&PropertyAnswer),
 ) -> Vec<PropertyAnswer> {
     let mut answer = |(property, question): (&'static str, Question)| {
@@ -161,7 +174,8 @@ fn ask(
             return settled.swap_remove(at);
         }
         let start = Instant::now();
-        let answered = question(program, options);
+        let mut part = PartOfFolder::new(folder.as_deref_mut(), property, unroll);
+        let answered = question(program, options, &mut part);
         let answer = PropertyAnswer {
             property,
             verdict: answered.verdict,
@@ -179,8 +193,8 @@ fn ask(
 
 fn questions(args: &ProveOptions) -> impl Iterator<Item = (&'static str, Question)> {
     let all: [(_, Question, _); 2] = [
-        ("invariant", prove::invariant, Property::Robust),
-        ("robust", prove::robust, Property::Invariant),
+        ("invariant", prove::certified_invariant, Property::Robust),
+        ("robust", prove::certified_robust, Property::Invariant),
     ];
     let asked = args.property;
     let wanted = all.into_iter().filter(move |(.., other)| asked != *other);

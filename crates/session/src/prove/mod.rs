@@ -1,6 +1,7 @@
 //! All executions of a bounded program at once, symbolically; what is refuted is looked for in a native run.
 
 mod ask;
+mod certificates;
 mod guide;
 mod native;
 mod source;
@@ -9,6 +10,7 @@ pub use ask::{ProofRound, PropertyAnswer};
 
 use crate::error::{Error, ErrorKind};
 use crate::observer::{Observer, Progress};
+use certificates::CertificateFolder;
 use landfall_native::compiler::Language;
 use landfall_prove::c::Refusal;
 use landfall_prove::encode::CrashEncoding;
@@ -49,6 +51,8 @@ pub struct ProveOptions {
     pub time: Option<Duration>,
     /// A refuted program is built there, and the refutation looked for in a native run and kept for replay.
     pub out: Option<PathBuf>,
+    /// What proves the answers is written there, for somebody who does not trust the solver.
+    pub certificate: Option<PathBuf>,
 }
 
 impl Default for ProveOptions {
@@ -66,6 +70,7 @@ impl Default for ProveOptions {
             conflicts: None,
             time: None,
             out: None,
+            certificate: None,
         }
     }
 }
@@ -92,6 +97,8 @@ pub struct Answers {
     pub rounds: Vec<ProofRound>,
     /// What a proof takes to hold, besides the memory model.
     pub assumptions: Vec<String>,
+    /// Where the certificate is, or why there is none, if one was asked for.
+    pub certificate: Option<Result<PathBuf, String>>,
 }
 
 /// Proves or refutes: a program in C or C++, or a litmus test.
@@ -100,8 +107,15 @@ pub fn prove(
     options: &ProveOptions,
     observer: &mut dyn Observer,
 ) -> Result<Answers, Error> {
+    if let Some(folder) = &options.certificate {
+        if options.solver != Solver::Cadical {
+            let why = "--certificate needs --solver cadical: the other one does not say how it came to its answer";
+            return Err(Error::usage(why.to_owned()));
+        }
+        certificates::prepare(folder).map_err(Error::usage)?;
+    }
     let source = Arc::new(source::read(files, options)?);
-    let mut answers = asked(&source, options, observer)?;
+    let mut answers = asked(files, &source, options, observer)?;
     if let (Some(out), Some(language)) = (&options.out, source.language()) {
         seen_natively(files, options, language, &mut answers.answers, out)?;
     }
@@ -110,16 +124,19 @@ pub fn prove(
 
 /// Asks, beside us: when the time is up what is known then is the answer, wherever the asking is.
 fn asked(
+    files: &[PathBuf],
     source: &Arc<ProofSource>,
     options: &ProveOptions,
     observer: &mut dyn Observer,
 ) -> Result<Answers, Error> {
     let (say, heard) = channel();
-    let (of, with) = (source.clone(), options.clone());
+    let (files, of, with) = (files.to_vec(), source.clone(), options.clone());
     let ask = move || {
         // Whoever asked may have gone on without.
         let tell = |said: Said| _ = say.send(said);
-        let answers = ask::answers(&of, &with, &tell);
+        let mut folder = with.certificate.as_deref().map(CertificateFolder::new);
+        let mut answers = ask::answers(&of, &with, folder.as_mut(), &tell);
+        answers.certificate = folder.map(|folder| folder.finish(&files, &with, &answers));
         tell(Said::Done(answers));
     };
     // Terms and calls nest as deep as the program does.
