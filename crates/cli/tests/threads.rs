@@ -234,18 +234,25 @@ fn verdicts_that_were_wrong() {
 /// Who asks for one execution of each way to read finds the same, in files that say `also: --equivalence reads`.
 #[test]
 fn the_same_by_what_is_read() {
-    check_each("tests/threads", |case| {
-        if !case.also {
-            return None;
-        }
-        let mut by_reads = case.clone();
-        by_reads.suffix = "-reads";
-        by_reads
+    check_each("tests/threads", |case| by(case, "-reads", "reads"));
+}
+
+/// And who asks for one of all that read the same values.
+#[test]
+fn the_same_by_which_values_are_read() {
+    check_each("tests/threads", |case| by(case, "-values", "values"));
+}
+
+fn by(case: &Case, suffix: &'static str, equivalence: &str) -> Option<Case> {
+    case.also.then(|| {
+        let mut other = case.clone();
+        other.suffix = suffix;
+        other
             .options
-            .extend(["--equivalence".into(), "reads".into()]);
-        (by_reads.schedules, by_reads.assumed, by_reads.symmetric) = (None, None, None);
-        Some(by_reads)
-    });
+            .extend(["--equivalence".into(), equivalence.into()]);
+        (other.schedules, other.assumed, other.symmetric) = (None, None, None);
+        other
+    })
 }
 
 fn check_all(directory: &str) {

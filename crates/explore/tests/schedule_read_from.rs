@@ -1,12 +1,17 @@
 //! Executions that differ in nothing anybody reads: how many classes of them there are.
 
 use landfall_explore::schedule::Options;
+use landfall_explore::schedule::read_from::ReadsTold::{ByStores, ByValues};
+use landfall_explore::schedule::read_from::{SearchedReads, read_all};
+use landfall_explore::schedule::saturate::Preempt;
 use landfall_testkit::catalogue;
+use landfall_testkit::interpret::Interpreter;
 use landfall_testkit::program::{Model, Order, Program};
 use landfall_testkit::schedules::agree_reads::{agree, agree_in_the_end, explore};
 use landfall_testkit::schedules::read_from::read_from;
 use landfall_testkit::schedules::{build, create_and_join, shape};
 use proptest::prelude::*;
+use std::ops::ControlFlow;
 
 /// States of a program that is tried.
 const MOST: usize = 60_000;
@@ -33,7 +38,8 @@ fn what_trying_everything_finds() {
 fn programs_with_known_numbers() {
     for model in [Model::Sc, Model::Tso] {
         let of = |program: Program| {
-            let (_, counts) = explore(&program, model, Options::default()).expect("is known");
+            let (_, counts) =
+                explore(&program, model, ByStores, Options::default()).expect("is known");
             assert!(counts.complete);
             counts.executions
         };
@@ -49,6 +55,53 @@ fn programs_with_known_numbers() {
     }
 }
 
+#[test]
+fn what_is_read_tells_apart_no_more_than_it_must() {
+    for model in [Model::Sc, Model::Tso] {
+        let of = |program: Program| {
+            let (_, counts) =
+                explore(&program, model, ByValues, Options::default()).expect("is known");
+            assert!(counts.complete);
+            counts.executions
+        };
+        assert_eq!(of(catalogue::stores(5, false, 2)), 31);
+        assert_eq!(of(catalogue::stores(6, true, 1)), 2);
+        assert_eq!(of(catalogue::fetch_add(5)), 120);
+        assert_eq!(of(catalogue::readers(8)), 256);
+        assert_eq!(of(catalogue::locked_increment(4)), 24);
+    }
+}
+
+/// Whoever wants no more than so many executions is told of those that are like one before.
+#[test]
+fn each_execution_is_told() {
+    let of = |program: Program, told| {
+        let mut threads = Interpreter::new(&program, Model::Sc).blind_in_the_end();
+        let (mut all, mut again) = (0, 0);
+        let preempt = Preempt::Everywhere;
+        let searched = read_all(
+            &mut threads,
+            told,
+            preempt,
+            Options::default(),
+            |_, search| {
+                all += 1;
+                again += u64::from(search.repeats());
+                ControlFlow::Continue(())
+            },
+        );
+        let Ok(SearchedReads::Searched(found)) = searched else {
+            panic!("{searched:?}");
+        };
+        let counts = found.counts;
+        assert_eq!(all, counts.executions + counts.repeated);
+        assert_eq!(again, counts.repeated);
+        again
+    };
+    assert!(of(catalogue::fibonacci(3), ByStores) > 0);
+    assert!(of(catalogue::fibonacci(3), ByValues) > 0);
+}
+
 fn cases() -> u32 {
     let asked = std::env::var("LANDFALL_CASES").ok();
     asked.and_then(|n| n.parse().ok()).unwrap_or(250)
@@ -59,32 +112,43 @@ proptest! {
 
     #[test]
     fn one_execution_for_each_way_to_read_sc(shape in shape(3, 4)) {
-        agree(&build(&shape, Order::Atomic), Model::Sc, MOST)?;
+        let program = build(&shape, Order::Atomic);
+        agree(&program, Model::Sc, ByStores, MOST)?;
+        agree(&program, Model::Sc, ByValues, MOST)?;
     }
 
     #[test]
     fn one_execution_for_each_way_to_read_tso(shape in shape(3, 4)) {
-        agree(&build(&shape, Order::Atomic), Model::Tso, MOST)?;
+        let program = build(&shape, Order::Atomic);
+        agree(&program, Model::Tso, ByStores, MOST)?;
+        agree(&program, Model::Tso, ByValues, MOST)?;
     }
 
     #[test]
     fn created_and_joined_threads(shape in shape(3, 3), places in prop::collection::vec(any::<u8>(), 4)) {
         let mut program = build(&shape, Order::Atomic);
         create_and_join(&mut program, &places);
-        agree(&program, Model::Sc, MOST)?;
-        agree(&program, Model::Tso, MOST)?;
+        for told in [ByStores, ByValues] {
+            agree(&program, Model::Sc, told, MOST)?;
+            agree(&program, Model::Tso, told, MOST)?;
+        }
     }
 
     #[test]
     fn memory_that_is_read_in_the_end(shape in shape(3, 4)) {
         for model in [Model::Sc, Model::Tso] {
-            agree_in_the_end(&build(&shape, Order::Atomic), model, MOST)?;
+            for told in [ByStores, ByValues] {
+                agree_in_the_end(&build(&shape, Order::Atomic), model, told, MOST)?;
+            }
         }
     }
 
     #[test]
     fn two_longer_threads(shape in shape(2, 6)) {
-        agree(&build(&shape, Order::Atomic), Model::Sc, MOST)?;
-        agree(&build(&shape, Order::Atomic), Model::Tso, MOST)?;
+        let program = build(&shape, Order::Atomic);
+        for told in [ByStores, ByValues] {
+            agree(&program, Model::Sc, told, MOST)?;
+            agree(&program, Model::Tso, told, MOST)?;
+        }
     }
 }

@@ -249,6 +249,8 @@ pub enum Equivalence {
     Orders,
     /// Which store each read returns.
     Reads,
+    /// Which value each read returns.
+    Values,
 }
 
 /// Where executions happened.

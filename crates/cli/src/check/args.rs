@@ -216,7 +216,7 @@ pub(crate) struct CheckArgs {
     pub(crate) directives: Directives,
 
     /// What tells two schedules apart: the order of steps that depend on each other (orders), or only which store each read returns
-    /// (reads), where nothing else can matter
+    /// (reads), or which value (values), where nothing else can matter
     #[arg(
         long,
         value_enum,
@@ -352,6 +352,7 @@ pub(crate) enum OrderArg {
 pub(crate) enum EquivalenceArg {
     Orders,
     Reads,
+    Values,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, clap::ValueEnum)]
@@ -541,6 +542,7 @@ impl CheckArgs {
             equivalence: match self.equivalence {
                 EquivalenceArg::Orders => Equivalence::Orders,
                 EquivalenceArg::Reads => Equivalence::Reads,
+                EquivalenceArg::Values => Equivalence::Values,
             },
             symmetry: !self.no_symmetry,
             directives: self.directives.0.clone(),

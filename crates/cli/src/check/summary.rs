@@ -78,11 +78,14 @@ fn for_people(run: &Run, args: &CheckArgs, width: usize) -> String {
     let stats = &run.stats;
     let executions = count(stats.runs, "execution", "executions");
     let mut schedules = count(stats.schedules, "schedule", "schedules");
-    if stats.equivalence == Some(Equivalence::Reads) {
-        let each = match stats.schedules {
-            1 => "the only way to read",
-            _ => "one for each way to read",
-        };
+    let each = match (stats.equivalence, stats.schedules) {
+        (Some(Equivalence::Reads), 1) => Some("the only way to read"),
+        (Some(Equivalence::Reads), _) => Some("one for each way to read"),
+        (Some(Equivalence::Values), 1) => Some("the only values to be read"),
+        (Some(Equivalence::Values), _) => Some("one for all that read the same values"),
+        (Some(Equivalence::Orders) | None, _) => None,
+    };
+    if let Some(each) = each {
         schedules = format!("{schedules} ({each})");
     }
     if let Some(all) = stats.symmetric {

@@ -21,6 +21,11 @@ pub trait Explored {
     fn shared(&self) -> Option<usize> {
         None
     }
+
+    /// Is it like one before, so that only its cost counts?
+    fn repeats(&self) -> bool {
+        false
+    }
 }
 
 impl std::fmt::Debug for dyn Explored + '_ {

@@ -34,6 +34,7 @@ fn covered(run: &Run) -> String {
         });
         let ways = match stats.equivalence {
             Some(Equivalence::Reads) => " (one for each way in which reads find stores)",
+            Some(Equivalence::Values) => " (one for all in which reads return the same values)",
             _ => "",
         };
         return format!(

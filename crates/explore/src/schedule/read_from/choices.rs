@@ -1,6 +1,6 @@
 //! What the search has to choose: for each read the store that it returns, and who waits for one that is still to come.
 
-use super::graph::{NONE, ReadGraphEvent, find_order};
+use super::graph::{NONE, ReadGraphEvent, Sources, find_order};
 use super::run::{EventName, ReadRun, Refused};
 use super::{AsleepReader, NextStep, ReadFromSearch, SourceChoice};
 use crate::schedule::step::Process;
@@ -35,16 +35,16 @@ impl ReadFromSearch {
         });
         let start = (!last && self.beyond(process).is_none()).then_some(NONE);
         let candidates: SmallVec<[u32; 16]> = start.into_iter().chain(new).collect();
-        for store in candidates {
-            if known == Some(store) {
-                goes_on = Some(store);
+        for sources in self.alike(next, &candidates) {
+            if known.is_some_and(|known| sources.contains(&known)) {
+                goes_on = Some(sources);
                 continue;
             }
-            let Some(event) = self.reading(next, store) else {
+            let Some(event) = self.reading(next, sources.clone()) else {
                 continue;
             };
             let order = self.extended(event)?;
-            stores.extend(order.map(|order| (store, order)));
+            stores.extend(order.map(|order| (sources, order)));
         }
         let order = self.now.clone();
         let mut choice = SourceChoice {
@@ -58,8 +58,8 @@ impl ReadFromSearch {
             waits,
         };
         let goes_on = match goes_on {
-            Some(store) => {
-                let event = self.event(next, store);
+            Some(sources) => {
+                let event = self.event(next, sources);
                 match self.extended(event.clone())? {
                     Some(order) => {
                         self.asleep.retain(|asleep| asleep.process != process);
@@ -84,6 +84,27 @@ impl ReadFromSearch {
         Ok(goes_on)
     }
 
+    /// Stores that a read may return: each by itself, or all of a value where only that matters.
+    fn alike(&self, next: &NextStep, candidates: &[u32]) -> Vec<Sources> {
+        let last = usize::from(next.step.process) == self.width;
+        let by_value = self.told.values((!last).then_some(&next.step))
+            && (last || self.told.is_value(&next.step))
+            && !self.places.keeps_order(next.place);
+        let mut all: Vec<(Option<u64>, Sources)> = Vec::new();
+        for &store in candidates {
+            let long = store != NONE && {
+                let step = &self.graph.events[store as usize].step;
+                !self.told.is_value(step)
+            };
+            let value = self.left(next.place, store).filter(|_| by_value && !long);
+            match all.iter_mut().find(|(of, _)| of.is_some() && *of == value) {
+                Some((_, sources)) => sources.push(store),
+                None => all.push((value, Sources::from_slice(&[store]))),
+            }
+        }
+        all.into_iter().map(|(_, sources)| sources).collect()
+    }
+
     /// From now on it reads only what is stored later.
     pub(super) fn sleep(&mut self, process: Process) {
         self.asleep.retain(|asleep| asleep.process != process);
@@ -98,7 +119,7 @@ impl ReadFromSearch {
             other.writes && other.place == event.place
         };
         let newest = self.now.iter().rev().find(writes).copied().unwrap_or(NONE);
-        if newest == event.from {
+        if event.from.contains(&newest) {
             let mut order = self.now.clone();
             order.push(self.graph.events.len() as u32);
             return Ok(Some(order));
@@ -142,14 +163,14 @@ impl ReadFromSearch {
         self.asleep.clone_from(&choice.asleep);
         self.run = Some(choice.run.clone());
         let process = choice.reader.process;
-        if let Some((store, order)) = choice.stores.pop() {
+        if let Some((sources, order)) = choice.stores.pop() {
             let next = NextStep {
                 step: choice.reader,
                 place: choice.place,
                 at: None,
             };
             self.asleep.retain(|asleep| asleep.process != process);
-            if let Some(event) = self.reading(&next, store) {
+            if let Some(event) = self.reading(&next, sources) {
                 self.graph.push(event);
             }
             self.now = order;

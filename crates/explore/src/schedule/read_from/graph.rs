@@ -67,6 +67,11 @@ impl ReadPlaces {
         self.plain.insert(place)
     }
 
+    /// Does it matter there which store comes before which?
+    pub(super) fn keeps_order(&self, place: u32) -> bool {
+        self.plain.contains(&place)
+    }
+
     /// Does the step read what the place holds? Operations on locks and the like do; so does a store where it matters which one it overwrites.
     pub(super) fn reads(&self, step: &Step, place: u32) -> bool {
         place != NONE
@@ -82,6 +87,9 @@ impl ReadPlaces {
     }
 }
 
+/// Stores that a read may have returned: all of them the same value.
+pub(super) type Sources = SmallVec<[u32; 2]>;
+
 /// One step in a graph.
 #[derive(Clone, Debug)]
 pub(super) struct ReadGraphEvent {
@@ -89,8 +97,8 @@ pub(super) struct ReadGraphEvent {
     pub(super) place: u32,
     pub(super) reads: bool,
     pub(super) writes: bool,
-    /// Of one that reads: which event's store, or `NONE` for the start's.
-    pub(super) from: u32,
+    /// Of one that reads: which event's store, or `NONE` for the start's; where only the value matters, one of these.
+    pub(super) from: Sources,
     /// Of a load: the event that commits its thread's newest earlier store there, or `NONE`.
     pub(super) own: u32,
     /// So many events of other processes come before it.
@@ -166,13 +174,24 @@ struct BegunOrder {
     newest: Vec<u32>,
     /// Per event, and per place for what was there at the start: reads of it that are still to come.
     unread: Vec<u32>,
+    /// Per event that reads: how many of the stores that it may return have not been made.
+    to_come: Vec<u32>,
 }
 
-/// Some order of all the events in which each read finds the store that it read, if there is one. `like` is an order of most of them that it is like
-/// where there is a choice.
+/// What there is to know of a graph while its orders are looked for.
+struct OrderSought<'a> {
+    graph: &'a ReadGraph,
+    /// Per place, the events that read there.
+    readers: Vec<SmallVec<[u32; 4]>>,
+    /// Per event, those that may return its store.
+    choosers: Vec<SmallVec<[u32; 2]>>,
+}
+
+/// Some order of all the events in which each read finds a store that it may have read, if there is one. `like` is an order of most of them that
+/// it is like where there is a choice.
 ///
 /// A read that finds its store can as well come at once, and so can a store that nobody reads where nobody still has to read the one before it, and
-/// whatever reads and writes. So only which store comes next that others read is a choice.
+/// whatever reads and writes, unless something else may read there instead. So only which store comes next that others read is a choice.
 pub(super) fn find_order(
     graph: &ReadGraph,
     places: usize,
@@ -180,9 +199,22 @@ pub(super) fn find_order(
 ) -> Result<Option<Vec<u32>>, TooHard> {
     let events = &graph.events;
     let count = events.len();
+    let mut sought = OrderSought {
+        graph,
+        readers: vec![SmallVec::new(); places],
+        choosers: vec![SmallVec::new(); count],
+    };
     let mut unread = vec![0; count + places];
-    for event in events.iter().filter(|event| event.reads) {
-        unread[slot(event, count)] += 1;
+    let mut to_come = vec![0; count];
+    for (number, event) in (0..).zip(events).filter(|(_, event)| event.reads) {
+        sought.readers[event.place as usize].push(number);
+        for &store in &event.from {
+            unread[slot(store, event.place, count)] += 1;
+            if store != NONE {
+                to_come[number as usize] += 1;
+                sought.choosers[store as usize].push(number);
+            }
+        }
     }
     let mut rank = vec![u32::MAX; count];
     for (at, &event) in like.iter().enumerate() {
@@ -193,6 +225,7 @@ pub(super) fn find_order(
         at: vec![0; graph.of.len()],
         newest: vec![NONE; places],
         unread,
+        to_come,
     };
     let mut choices: Vec<(BegunOrder, u32)> = Vec::new();
     let mut seen: FxHashSet<u64> = FxHashSet::default();
@@ -201,7 +234,7 @@ pub(super) fn find_order(
         .filter(|&p| !graph.of[p].is_empty())
         .collect();
     loop {
-        now.go_on(graph, &active);
+        now.go_on(&sought, &active);
         if now.order.len() == count {
             return Ok(Some(now.order));
         }
@@ -211,7 +244,7 @@ pub(super) fn find_order(
         if seen.insert(hash.finish()) {
             for &process in &active {
                 let next = now.next(graph, process);
-                open.extend(next.filter(|&event| now.possible(graph, event)));
+                open.extend(next.filter(|&event| now.possible(&sought, event)));
             }
         }
         made += open.len();
@@ -223,23 +256,23 @@ pub(super) fn find_order(
         match open.pop() {
             Some(event) => {
                 choices.extend(open.into_iter().map(|other| (now.clone(), other)));
-                now.take(graph, event);
+                now.take(&sought, event);
             }
             None => {
                 let Some((before, event)) = choices.pop() else {
                     return Ok(None);
                 };
                 now = before;
-                now.take(graph, event);
+                now.take(&sought, event);
             }
         }
     }
 }
 
-/// Where reads of the same store are counted.
-fn slot(event: &ReadGraphEvent, count: usize) -> usize {
-    match event.from {
-        NONE => count + event.place as usize,
+/// Where reads of a store are counted.
+fn slot(store: u32, place: u32, count: usize) -> usize {
+    match store {
+        NONE => count + place as usize,
         store => store as usize,
     }
 }
@@ -257,7 +290,8 @@ impl BegunOrder {
     }
 
     /// Can its process' next event come now?
-    fn possible(&self, graph: &ReadGraph, number: u32) -> bool {
+    fn possible(&self, sought: &OrderSought<'_>, number: u32) -> bool {
+        let graph = sought.graph;
         let event = &graph.events[number as usize];
         let waits = |&(process, count): &(Process, u32)| self.at[usize::from(process)] < count;
         if event.after.iter().any(waits) {
@@ -269,49 +303,83 @@ impl BegunOrder {
         let newest = self.newest[event.place as usize];
         if event.reads {
             let finds = match event.own {
-                NONE => newest == event.from,
-                own if own == event.from => newest == own || !self.is_done(graph, own),
-                own => newest == event.from && self.is_done(graph, own),
+                NONE => newest,
+                own if self.is_done(graph, own) => newest,
+                own => own,
             };
-            if !finds {
+            if !event.from.contains(&finds) {
                 return false;
             }
         }
-        let by_itself = u32::from(event.reads && event.from == newest);
-        let readers = match newest {
-            NONE => graph.events.len() + event.place as usize,
-            store => store as usize,
-        };
-        !event.writes || self.unread[readers] == by_itself
+        if !event.writes {
+            return true;
+        }
+        let by_itself = u32::from(event.reads && event.from.contains(&newest));
+        let unread = self.unread[slot(newest, event.place, graph.events.len())];
+        unread == by_itself || !self.is_last_chance(sought, number, newest)
     }
 
-    fn take(&mut self, graph: &ReadGraph, number: u32) {
+    /// Does another event still have to read the newest store of a place, and can find no other one later?
+    fn is_last_chance(&self, sought: &OrderSought<'_>, number: u32, newest: u32) -> bool {
+        let place = sought.graph.events[number as usize].place;
+        { sought.readers[place as usize].iter() }.any(|&reader| {
+            let event = &sought.graph.events[reader as usize];
+            reader != number
+                && event.from.contains(&newest)
+                && self.to_come[reader as usize] == 0
+                && !self.is_done(sought.graph, reader)
+        })
+    }
+
+    fn take(&mut self, sought: &OrderSought<'_>, number: u32) {
+        let graph = sought.graph;
         let event = &graph.events[number as usize];
         self.order.push(number);
         self.at[usize::from(event.step.process)] += 1;
         if event.reads {
-            self.unread[slot(event, graph.events.len())] -= 1;
+            for &store in &event.from {
+                self.unread[slot(store, event.place, graph.events.len())] -= 1;
+            }
         }
         if event.writes {
             self.newest[event.place as usize] = number;
+            // Who reads this one alone finds it in the end.
+            for &reader in &sought.choosers[number as usize] {
+                self.to_come[reader as usize] -= 1;
+            }
         }
     }
 
     /// Takes all that can as well come at once.
-    fn go_on(&mut self, graph: &ReadGraph, active: &[usize]) {
+    fn go_on(&mut self, sought: &OrderSought<'_>, active: &[usize]) {
         let mut moved = true;
         while std::mem::take(&mut moved) {
             for &process in active {
-                while let Some(next) = self.next(graph, process) {
-                    let event = &graph.events[next as usize];
-                    let chosen = event.writes && !event.reads && self.unread[next as usize] != 0;
-                    if chosen || !self.possible(graph, next) {
+                while let Some(next) = self.next(sought.graph, process) {
+                    if self.is_choice(sought, next) || !self.possible(sought, next) {
                         break;
                     }
-                    self.take(graph, next);
+                    self.take(sought, next);
                     moved = true;
                 }
             }
+        }
+    }
+
+    /// May it matter when it comes?
+    fn is_choice(&self, sought: &OrderSought<'_>, number: u32) -> bool {
+        let event = &sought.graph.events[number as usize];
+        if !event.writes {
+            return false;
+        }
+        let newest = match event.place {
+            NONE => return false,
+            place => self.newest[place as usize],
+        };
+        let unread = self.unread[slot(newest, event.place, sought.graph.events.len())];
+        match event.reads {
+            true => unread != 1 || self.to_come[number as usize] != 0,
+            false => self.unread[number as usize] != 0 || unread != 0,
         }
     }
 }

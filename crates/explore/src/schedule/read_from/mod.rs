@@ -18,6 +18,7 @@ mod graph;
 mod rounds;
 mod run;
 mod stores;
+mod told;
 
 use super::explored::Explored;
 use super::happens::{Happens, Race};
@@ -25,7 +26,7 @@ use super::search::{Counts, Options};
 use super::step::{Access, Act, Order, Process, Step, Until};
 use super::threads::{AskEvery, Job, Points, Threads, ThreadsError};
 use super::trace::{End, Trace};
-use graph::{NONE, ReadGraph, ReadGraphEvent, ReadPlaces, comes_after};
+use graph::{NONE, ReadGraph, ReadGraphEvent, ReadPlaces, Sources, comes_after};
 pub use rounds::{SearchedReads, read_all};
 use run::ReadRun;
 pub use run::Refused;
@@ -34,6 +35,8 @@ use smallvec::SmallVec;
 use std::collections::VecDeque;
 use std::rc::Rc;
 use stores::KnownStores;
+pub use told::ReadsTold;
+use told::ToldApart;
 
 /// Executions that are remembered: what is asked for may go on as one of them does.
 const RECENT: usize = 256;
@@ -56,8 +59,8 @@ struct SourceChoice {
     run: Rc<ReadRun>,
     reader: Step,
     place: u32,
-    /// Stores that are still to be read, each with an order that ends with what the reader knows of them.
-    stores: Vec<(u32, Vec<u32>)>,
+    /// Stores that are still to be read, each (or all of a value) with an order that ends with what the reader knows of them.
+    stores: Vec<(Sources, Vec<u32>)>,
     /// It is still to wait for others.
     waits: bool,
 }
@@ -92,6 +95,9 @@ pub struct ReadFromSearch {
     recent: VecDeque<Rc<ReadRun>>,
     choices: Vec<SourceChoice>,
     seen: FxHashSet<u128>,
+    told: ToldApart,
+    /// The last execution is like one before.
+    repeats: bool,
     follow: Vec<Process>,
     /// It cannot go on, and says nothing: other searches can.
     pub refused: Option<Refused>,
@@ -101,12 +107,13 @@ pub struct ReadFromSearch {
 /// Explores everything, showing each execution to `visit`.
 pub fn read_from<T: Threads>(
     threads: &mut T,
+    told: ReadsTold,
     options: Options,
     mut visit: impl FnMut(&T, &Trace) -> std::ops::ControlFlow<()>,
 ) -> Result<Result<Counts, Refused>, ThreadsError> {
-    let mut search = ReadFromSearch::new(threads, options, Points::Everywhere);
+    let mut search = ReadFromSearch::new(threads, told, options, Points::Everywhere);
     while search.next(threads)? {
-        if visit(threads, &search.trace).is_break() {
+        if !search.repeats && visit(threads, &search.trace).is_break() {
             break;
         }
     }
@@ -117,7 +124,12 @@ pub fn read_from<T: Threads>(
 }
 
 impl ReadFromSearch {
-    pub fn new<T: Threads>(threads: &T, options: Options, points: Points) -> ReadFromSearch {
+    pub fn new<T: Threads>(
+        threads: &T,
+        told: ReadsTold,
+        options: Options,
+        points: Points,
+    ) -> ReadFromSearch {
         let order = threads.order(options.persistency);
         let width = match threads.buffered() {
             true => order.processes(),
@@ -141,13 +153,15 @@ impl ReadFromSearch {
             recent: VecDeque::new(),
             choices: Vec::new(),
             seen: FxHashSet::default(),
+            told: ToldApart::new(told),
+            repeats: false,
             follow: Vec::new(),
             refused: None,
             counts: Counts::default(),
         }
     }
 
-    /// Runs the next execution that is not like one before; `false` if there is none, or no more are wanted.
+    /// Runs the next execution, which may be like one before ([`Explored::repeats`]); `false` if there is none, or no more are wanted.
     pub fn next<T: Threads>(&mut self, threads: &mut T) -> Result<bool, ThreadsError> {
         let wanted = |counts: &Counts| counts.executions + counts.assumed + counts.repeated;
         if self.run.is_none() && self.refused.is_none() && self.execute(threads)? {
@@ -170,20 +184,20 @@ impl ReadFromSearch {
                 }
             };
             // Everybody waits, and who is awake cannot go on: the end of an execution, if it is one.
-            let fresh = stuck && self.execute(threads)?;
+            let ran = stuck && self.execute(threads)?;
             let begins = self.graph.events.is_empty() && stuck;
             if !begins && !self.turn_back() {
                 self.counts.complete = self.counts.cut == 0;
-                return Ok(fresh);
+                return Ok(ran);
             }
-            if fresh || self.run.is_none() && self.execute(threads)? {
+            if ran || self.run.is_none() && self.execute(threads)? {
                 return Ok(true);
             }
         }
         Ok(false)
     }
 
-    /// Follows the order of the graph, and goes on as it comes, unless there is such an execution. `true` if that was something new.
+    /// Follows the order of the graph, and goes on as it comes, unless there is such an execution. `true` if something was run.
     fn execute<T: Threads>(&mut self, threads: &mut T) -> Result<bool, ThreadsError> {
         if let Some(run) = self
             .recent
@@ -242,7 +256,8 @@ impl ReadFromSearch {
                 return Ok(false);
             }
         };
-        if self.stores_plainly() {
+        let news = self.stores_plainly();
+        if self.told.learns(&self.trace, self.order) || news {
             // It is looked at in another way.
             self.start_over();
             self.run = None;
@@ -262,7 +277,8 @@ impl ReadFromSearch {
                 }
             }
         }
-        let fresh = self.seen.insert(run.class());
+        let fresh = self.seen.insert(run.class(&self.told, &self.places));
+        self.repeats = !fresh;
         let counts = &mut self.counts;
         counts.fresh += (run.len() - keep) as u64;
         counts.steps += run.len() as u64;
@@ -277,7 +293,11 @@ impl ReadFromSearch {
             counts.cut += u64::from(run.end == End::Limit);
             counts.failing += u64::from(!self.trace.failures.is_empty());
             counts.stand_for = counts.executions;
-            run.clocks(&self.trace.sets, &mut self.clocks);
+            run.clocks(
+                &self.trace.sets,
+                (&self.told, &self.places),
+                &mut self.clocks,
+            );
         }
         let run = Rc::new(run);
         if self.recent.len() == RECENT {
@@ -288,7 +308,7 @@ impl ReadFromSearch {
         if wrong {
             self.begin_again();
         }
-        Ok(fresh)
+        Ok(true)
     }
 
     /// The whole tree again, from the execution at hand.
@@ -368,7 +388,7 @@ impl ReadFromSearch {
                     }
                 }
                 Some(next) => {
-                    let event = self.event(&next, NONE);
+                    let event = self.event(&next, Sources::new());
                     self.now.push(self.graph.events.len() as u32);
                     self.graph.push(event);
                 }
@@ -494,8 +514,8 @@ impl ReadFromSearch {
         false
     }
 
-    /// A step as an event that reads this store, as far as that is known before it is run.
-    fn event(&self, next: &NextStep, from: u32) -> ReadGraphEvent {
+    /// A step as an event that reads one of these stores, as far as that is known before it is run.
+    fn event(&self, next: &NextStep, from: Sources) -> ReadGraphEvent {
         let step = next.step;
         let run = self.run.as_ref();
         let count = |&(process, tick): &(Process, u32)| {
@@ -521,14 +541,18 @@ impl ReadFromSearch {
         }
     }
 
-    /// The step where it reads this store; `None` if it waits there.
-    fn reading(&self, next: &NextStep, from: u32) -> Option<ReadGraphEvent> {
-        let mut event = self.event(next, from);
-        let found = match from {
-            NONE => self.places.initial[next.place as usize],
+    /// What a place holds after a store, if that is known.
+    fn left(&self, place: u32, store: u32) -> Option<u64> {
+        match store {
+            NONE => self.places.initial[place as usize],
             store => Some(self.graph.events[store as usize].step.left),
-        };
-        let found = found?;
+        }
+    }
+
+    /// The step where it reads one of these stores; `None` if it waits there.
+    fn reading(&self, next: &NextStep, from: Sources) -> Option<ReadGraphEvent> {
+        let found = self.left(next.place, *from.first()?)?;
+        let mut event = self.event(next, from);
         let step = &mut event.step;
         match step.act {
             Act::Cas => event.writes = found == step.expect,
@@ -570,6 +594,10 @@ impl Explored for ReadFromSearch {
 
     fn points(&self) -> &Points {
         &self.points
+    }
+
+    fn repeats(&self) -> bool {
+        self.repeats
     }
 }
 

@@ -3,7 +3,7 @@
 //! What a thread does depends on what its steps have read and on what happened before them by that alone: accesses that are no points are
 //! ordered by it, or they race.
 
-use super::{ByReads, ReadFromSearch, Refused};
+use super::{ByReads, ReadFromSearch, ReadsTold, Refused};
 use crate::schedule::explored::Explored;
 use crate::schedule::saturate::{Preempt, Saturated, add_racing};
 use crate::schedule::search::Options;
@@ -19,9 +19,10 @@ pub enum SearchedReads {
     Refused(Refused),
 }
 
-/// Searches with the scheduling points that `preempt` asks for. `visit` sees executions of abandoned rounds too.
+/// Searches with the scheduling points that `preempt` asks for. `visit` sees executions of abandoned rounds too, and those that are like one before.
 pub fn read_all<T: Threads>(
     threads: &mut T,
+    told: ReadsTold,
     preempt: Preempt,
     options: Options,
     mut visit: impl FnMut(&T, &dyn Explored) -> ControlFlow<()>,
@@ -35,7 +36,7 @@ pub fn read_all<T: Threads>(
             Preempt::Sync | Preempt::Auto => Points::Sites(result.sites.clone()),
         };
         threads.preempt_at(&points);
-        let mut search = ReadFromSearch::new(threads, options, points);
+        let mut search = ReadFromSearch::new(threads, told, options, points);
         let mut fresh = false;
         while !fresh {
             match search.next(threads) {
@@ -48,6 +49,7 @@ pub fn read_all<T: Threads>(
                 Err(error) => return Err(error),
             }
             if preempt != Preempt::Everywhere
+                && !search.repeats
                 && !search.trace().trailing.is_empty()
                 && sharing.of_plain(search.trace(), search.order())
             {

@@ -1,6 +1,7 @@
 //! One execution as the search by reads-from sees it.
 
 use super::graph::{NONE, ReadGraph, ReadPlaces};
+use super::told::ToldApart;
 use crate::schedule::step::{Access, Act, NOWHERE, Order, Process, Sets, Step, Until};
 use crate::schedule::trace::{End, Trace, Wait};
 use rustc_hash::FxHashMap;
@@ -190,12 +191,18 @@ impl ReadRun {
         let is_there = |number: &u32| {
             let event = &graph.events[*number as usize];
             let (process, at) = name(*number);
+            let mut sources = event.from.iter();
             if usize::from(process) == self.of.len() {
-                return self.left.contains(&(event.place, name(event.from)));
+                return sources.any(|&from| self.left.contains(&(event.place, name(from))));
             }
-            let step = self.of[usize::from(process)].get(at as usize);
-            let from = (event.reads && event.from != NONE).then(|| name(event.from));
-            step.is_some_and(|&step| self.from[step as usize] == from)
+            let Some(&step) = self.of[usize::from(process)].get(at as usize) else {
+                return false;
+            };
+            let from = self.from[step as usize];
+            match event.reads {
+                true => sources.any(|&source| (source != NONE).then(|| name(source)) == from),
+                false => from.is_none(),
+            }
         };
         // What was read last is in few of them.
         (0..graph.events.len() as u32)
@@ -203,16 +210,28 @@ impl ReadRun {
             .all(|number| is_there(&number))
     }
 
-    /// Who read what.
-    pub(super) fn class(&self) -> u128 {
+    /// Who read what; of those that are told by values, which value.
+    pub(super) fn class(&self, told: &ToldApart, places: &ReadPlaces) -> u128 {
         use std::hash::{DefaultHasher, Hash, Hasher};
         let of = |salt: u8| {
             let mut hash = DefaultHasher::new();
-            (salt, &self.left).hash(&mut hash);
+            salt.hash(&mut hash);
+            for &(place, store) in &self.left {
+                let step = self.of[usize::from(store.0)][store.1 as usize];
+                let step = &self.steps[step as usize];
+                match told.values(None) && told.is_value(step) && !places.keeps_order(place) {
+                    true => (place, step.left).hash(&mut hash),
+                    false => (place, store).hash(&mut hash),
+                }
+            }
             for steps in &self.of {
                 steps.len().hash(&mut hash);
                 for &at in steps {
-                    self.from[at as usize].hash(&mut hash);
+                    let step = &self.steps[at as usize];
+                    match told.by_value(step, self.places[at as usize], places) {
+                        true => step.found.hash(&mut hash),
+                        false => self.from[at as usize].hash(&mut hash),
+                    }
                 }
             }
             hash.finish()
@@ -221,7 +240,12 @@ impl ReadRun {
     }
 
     /// What happens before each step: program order, what creates and joins threads, and reads after what they read.
-    pub(super) fn clocks(&self, sets: &Sets, clocks: &mut Vec<u32>) {
+    pub(super) fn clocks(
+        &self,
+        sets: &Sets,
+        (told, places): (&ToldApart, &ReadPlaces),
+        clocks: &mut Vec<u32>,
+    ) {
         let width = self.of.len();
         clocks.clear();
         clocks.resize(self.steps.len() * width, 0);
@@ -250,7 +274,9 @@ impl ReadRun {
                         .map(|last| self.of[usize::from(other)][last]),
                 );
             }
-            if let Some((other, number)) = self.from[at] {
+            // Another execution of its class may have read the same from somebody else.
+            let read = self.from[at].filter(|_| !told.by_value(step, self.places[at], places));
+            if let Some((other, number)) = read {
                 learn(Some(self.of[usize::from(other)][number as usize]));
             }
             for &(other, tick) in &after {

@@ -27,7 +27,7 @@ use fewest::fewest;
 use landfall_check::Wasted;
 use landfall_explore::schedule::bounded::{Bound, bounded};
 use landfall_explore::schedule::power::{Power, Way};
-use landfall_explore::schedule::read_from::{SearchedReads, read_all};
+use landfall_explore::schedule::read_from::{ReadsTold, SearchedReads, read_all};
 use landfall_explore::schedule::saturate::{Preempt, add_racing, saturate};
 use landfall_explore::schedule::seal::Directive;
 use landfall_explore::schedule::{
@@ -319,24 +319,30 @@ fn search<'w>(
     let by_reads = match (crashing.is_some(), is_sealed) {
         _ if options.equivalence == Equivalence::Orders => None,
         (true, _) => {
-            reads::instead("power failures are looked at", report);
+            reads::instead(options.equivalence, "power failures are looked at", report);
             None
         }
         (_, true) => {
-            reads::instead("functions are sealed", report);
+            reads::instead(options.equivalence, "functions are sealed", report);
             None
         }
         _ => {
             report.equivalence = options.equivalence;
             let preempt = options.preempt();
-            let found = read_all(native, preempt, limits, |native, search| {
-                seen.look(native, search);
+            let told = match options.equivalence {
+                Equivalence::Values => ReadsTold::ByValues,
+                _ => ReadsTold::ByStores,
+            };
+            let found = read_all(native, told, preempt, limits, |native, search| {
+                if !search.repeats() {
+                    seen.look(native, search);
+                }
                 ending.stop(native.runs)
             })?;
             match found {
                 SearchedReads::Searched(found) => Some(found),
                 SearchedReads::Refused(refused) => {
-                    reads::instead(reads::why(refused), report);
+                    reads::instead(options.equivalence, reads::why(refused), report);
                     None
                 }
             }

@@ -1,14 +1,18 @@
-//! `--equivalence reads`: one execution for each way in which reads find stores, where nothing else can matter.
+//! `--equivalence reads` and `values`: one execution for each way in which reads find stores, or values, where nothing else can matter.
 
 use crate::report::SearchReport;
 use landfall_explore::schedule::read_from::Refused;
 use landfall_finding::Equivalence;
 
 /// Why every order is searched instead.
-pub(crate) fn instead(why: &str, report: &mut SearchReport) {
+pub(crate) fn instead(asked: Equivalence, why: &str, report: &mut SearchReport) {
     report.equivalence = Equivalence::Orders;
+    let asked = match asked {
+        Equivalence::Values => "values",
+        Equivalence::Reads | Equivalence::Orders => "reads",
+    };
     report.warn(&format!(
-        "--equivalence reads: {why}, so schedules are told apart by the order of their steps, as without it"
+        "--equivalence {asked}: {why}, so schedules are told apart by the order of their steps, as without it"
     ));
 }
 
