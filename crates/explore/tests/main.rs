@@ -27,4 +27,5 @@ mod schedule_sections;
 mod schedule_signals;
 mod schedule_sync;
 mod schedule_table;
+mod schedule_transactions;
 mod tear;

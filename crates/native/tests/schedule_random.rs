@@ -255,7 +255,7 @@ fn signature(trace: &Trace, threads: &impl Threads) -> Signature {
             Act::Rmw => 3,
             Act::Cas => 4,
             Act::Sync(_) => 5,
-            Act::Flush | Act::Fence | Act::Other => continue,
+            Act::Flush | Act::Fence | Act::Other | Act::Transaction => continue,
         };
         if order.thread(step.process) != 0 {
             all[usize::from(step.process)].push((act, step.found, step.left));

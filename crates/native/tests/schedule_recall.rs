@@ -81,7 +81,7 @@ fn statement(dice: &mut Dice) -> String {
         1 => "if (r == 0) ",
         _ => "",
     };
-    let access = match dice.throw(11) {
+    let access = match dice.throw(14) {
         0..4 => format!("r = r * 3 + atomic_load_explicit({place}, memory_order_{order});"),
         4..6 => format!("atomic_store_explicit({place}, r % 2 + {value}, memory_order_{order});"),
         6 => format!("r += atomic_fetch_add({place}, {value} + 1);"),
@@ -91,6 +91,17 @@ fn statement(dice: &mut Dice) -> String {
         8 => "atomic_thread_fence(memory_order_seq_cst);".to_owned(),
         9 => format!(
             "{{ pthread_mutex_lock(&locks[0]); r += atomic_load({place}); atomic_store({place}, r % 4 + {value}); pthread_mutex_unlock(&locks[0]); }}"
+        ),
+        // What is under the lock is no step.
+        10 => format!(
+            "{{ pthread_mutex_lock(&locks[1]); under[{value}] += r % 3; r += under[{}]; pthread_mutex_unlock(&locks[1]); }}",
+            dice.throw(3)
+        ),
+        11 => format!(
+            "{{ pthread_mutex_lock(&locks[1]); if (under[{value}] % 2) under[0] = {value}; else for (int i = 0; i < 3; i++) r += ++parts.bytes[i]; pthread_mutex_unlock(&locks[1]); }}"
+        ),
+        12 => format!(
+            "{{ pthread_mutex_lock(&locks[1]); parts.bytes[{value}] = r; r ^= parts.word; pthread_mutex_lock(&locks[0]); parts.word += {value}; pthread_mutex_unlock(&locks[0]); pthread_mutex_unlock(&locks[1]); }}"
         ),
         _ => format!(
             "if (!pthread_mutex_trylock(&locks[{}])) {{ atomic_fetch_add({place}, {value}); pthread_mutex_unlock(&locks[{0}]); }} else r++;",
@@ -105,7 +116,8 @@ fn source(dice: &mut Dice, programs: usize) -> String {
     let mut out = String::from(
         "#include <pthread.h>\n#include <stdatomic.h>\n#include <stdint.h>\n#include <stdlib.h>\n\
          static _Atomic uint32_t wide[4];\nstatic _Atomic uint8_t narrow[4];\nstatic uint64_t own[4];\n\
-         static pthread_mutex_t locks[2] = {PTHREAD_MUTEX_INITIALIZER, PTHREAD_MUTEX_INITIALIZER};\n",
+         static pthread_mutex_t locks[2] = {PTHREAD_MUTEX_INITIALIZER, PTHREAD_MUTEX_INITIALIZER};\n\
+         static uint32_t under[3];\nstatic union { uint8_t bytes[4]; uint32_t word; } parts;\n",
     );
     for program in 0..programs {
         for thread in 0..3 {

@@ -21,6 +21,14 @@ pub const REGISTERS: usize = 16;
 /// A thread that touches memory which is gone ends there, with 1 in this register.
 pub const FAULT: Reg = Reg(6);
 
+/// What a transaction's thread finds in its status while it is in it.
+pub const STARTED: u64 = u32::MAX as u64;
+
+/// What it finds when its own code has aborted it; otherwise 0.
+pub fn explicit(code: u8) -> u64 {
+    1 | u64::from(code) << 24
+}
+
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Operand {
     Const(u64),
@@ -172,6 +180,15 @@ pub enum Instr {
         b: Operand,
         to: u32,
     },
+    /// A hardware transaction begins: `to` gets [`STARTED`], or why it is aborted.
+    Begin {
+        to: Reg,
+    },
+    End,
+    /// Aborts the transaction with a code.
+    Abort(u8),
+    /// Of no thread of the program: this one's next attempt at a transaction fails for no reason, if the attempt has not begun by then.
+    Spoil(u8),
     Create(u8),
     Join(u8),
     /// Fails, and ends the thread, unless the comparison holds.
@@ -254,6 +271,16 @@ impl Program {
         number
     }
 
+    /// Adds who spoils attempts at transactions: one for each thread that makes some, so many times.
+    pub fn add_spoilers(&mut self, times: usize) {
+        for thread in 0..self.threads.len() {
+            let begins = |instr: &Instr| matches!(instr, Instr::Begin { .. });
+            if self.threads[thread].iter().any(begins) {
+                self.thread(vec![Instr::Spoil(thread as u8); times]);
+            }
+        }
+    }
+
     /// What the interpreter relies on.
     pub fn validate(&self) -> Result<(), BadProgram> {
         let bad = |thread, at, what| Err(BadProgram { thread, at, what });
@@ -277,7 +304,7 @@ impl Program {
                     Instr::Arrive { parties: 0, .. } => {
                         return bad(thread, at, "nobody meets at the barrier");
                     }
-                    Instr::Create(of) | Instr::Join(of)
+                    Instr::Create(of) | Instr::Join(of) | Instr::Spoil(of)
                         if usize::from(of) >= self.threads.len() =>
                     {
                         return bad(thread, at, "no such thread");
@@ -419,7 +446,12 @@ impl Instr {
         }
         !matches!(
             self,
-            Instr::Load { .. } | Instr::Store { .. } | Instr::Stream { .. } | Instr::Flush { .. }
+            Instr::Load { .. }
+                | Instr::Store { .. }
+                | Instr::Stream { .. }
+                | Instr::Flush { .. }
+                | Instr::Begin { .. }
+                | Instr::Spoil(_)
         )
     }
 
@@ -439,7 +471,9 @@ impl Instr {
         };
         let index = self.place().and_then(|place| place.index);
         match *self {
-            Instr::Load { to, .. } | Instr::Ask { to, .. } => [Some(to), index, None, None],
+            Instr::Load { to, .. } | Instr::Ask { to, .. } | Instr::Begin { to } => {
+                [Some(to), index, None, None]
+            }
             Instr::Arrive { to, .. } => [to, index, None, None],
             Instr::Store { value, .. } | Instr::Stream { value, .. } => {
                 [of(value), index, None, None]

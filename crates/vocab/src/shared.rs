@@ -528,6 +528,9 @@ pub mod timer {
 /// In place of a lock: what its thread does from here on is not judged ([`crate::record::access::WRITE`]), or is again.
 pub const UNJUDGED: u64 = LOCK | 40;
 
+/// In place of a lock: from here to its next step the thread may store again where it has stored, without a record of each time.
+pub const UNSAID: u64 = LOCK | 48;
+
 /// Where a lock or the like says which process has it, of those that the program forked; zero for the first.
 pub const FORKED_AT: usize = 50;
 

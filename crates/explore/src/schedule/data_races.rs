@@ -9,6 +9,7 @@ use super::messages::{Clock, Messages, join};
 use super::step::{Access, Act, Order, Process, Sets, Step};
 use super::sync::{ALL, Op};
 use super::trace::{SourceFence, Trace, Trailing};
+use super::transactions::StrongIsolation;
 use rustc_hash::FxHashMap;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -62,6 +63,8 @@ struct Detector<'a> {
     inside: Vec<Option<u32>>,
     /// What atomics do.
     messages: Messages,
+    /// What hardware transactions, and atomics beside them, do.
+    isolation: StrongIsolation,
     /// Per process, up to where its stores are in memory.
     committed: Vec<u32>,
     /// By what is accessed.
@@ -89,6 +92,7 @@ pub fn data_races(trace: &Trace, order: Order, relation: Relation, found: &mut V
         sections: Vec::new(),
         inside: vec![None; order.threads],
         messages: Messages::new(order.threads),
+        isolation: StrongIsolation::default(),
         committed: vec![0; order.processes()],
         seen: FxHashMap::default(),
         found,
@@ -213,6 +217,13 @@ impl Detector<'_> {
         }
         match step.act {
             Act::Sync(op) => self.synchronise(thread, op, step, &mut clock),
+            Act::Transaction => {
+                let accessed = self.sets.accessed(step.section);
+                if self.relation == Relation::Pure {
+                    self.isolation.transaction(accessed, &mut clock);
+                }
+                self.section(thread, step, &mut clock);
+            }
             _ => self.pass(thread, tick, step, &mut clock),
         }
         if !commits {
@@ -264,6 +275,9 @@ impl Detector<'_> {
             let bytes = (step.object, step.mask);
             self.messages
                 .written(thread, bytes, step.orders, issued, clock);
+        }
+        if self.sets.have_transactions() && self.relation == Relation::Pure && !hidden {
+            self.isolation.atomic(step, commits, clock);
         }
     }
 

@@ -292,7 +292,8 @@ impl<'a, N: Names> TraceTelling<'a, N> {
                 let line = self.names.line(step.object);
                 self.push(thread, step.site, Action::Clflush(line));
             }
-            Act::Other => {}
+            // Transactions of programs with persistent memory are none that come here.
+            Act::Other | Act::Transaction => {}
             // In the store buffer it is an `sfence`.
             Act::Fence => {
                 let fence = match step.plain || self.order.is_companion(step.process) {

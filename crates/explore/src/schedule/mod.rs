@@ -36,6 +36,7 @@ mod symmetry;
 pub mod sync;
 mod threads;
 mod trace;
+mod transactions;
 mod wakeup;
 
 pub use estimate::Estimate;
@@ -49,5 +50,5 @@ pub use section::SectionKey;
 pub use sharing::Sharing;
 pub use step::{Access, Act, NOWHERE, Order, Orders, Persistency, Process, Sets, Step, Until};
 pub use symmetry::Apart;
-pub use threads::{Job, Leftovers, Points, Sleepers, Threads, ThreadsError};
+pub use threads::{Job, Leftovers, Points, Sleepers, Threads, ThreadsError, TriedOut};
 pub use trace::{Birth, End, SourceFence, ThreadFailure, Trace, Trailing, Wait, WriteBack};

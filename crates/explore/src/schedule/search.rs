@@ -542,14 +542,16 @@ impl Search {
         let depth = race.first as usize;
         let mut moved = self.moved(race);
         let mut shared = self.put_before(race);
-        self.varies = moved.section != 0 && self.trace.sets.varies(&moved);
+        let sets = &self.trace.sets;
+        self.varies = moved.section != 0 && sets.varies(&moved)
+            || sets.is_decided_by(&moved, &self.trace.steps[depth]);
         if self.varies {
             // What it accesses there may be what comes later accesses as well.
-            let Some(section) = self.foresee(depth, &moved) else {
+            let Some(does) = self.foresee(depth, &moved) else {
                 self.foresight.unknown.push(race);
                 return Settled::ForNow;
             };
-            moved.section = section;
+            moved = does.of(&moved);
             self.sequence.push(MOVED);
         } else {
             self.sequence.insert(shared, MOVED);

@@ -105,6 +105,8 @@ pub(super) struct Sections {
     pub(super) usual: UsualSections,
     /// Conditions that sections wait for or signal, and of which lock these are.
     conditions: Vec<(u32, u32)>,
+    /// What hardware transactions have accessed, if there were any.
+    in_transactions: Option<FxHashSet<u32>>,
 }
 
 impl Default for Sections {
@@ -114,11 +116,37 @@ impl Default for Sections {
             numbers: FxHashMap::default(),
             usual: UsualSections::default(),
             conditions: Vec::new(),
+            in_transactions: None,
         }
     }
 }
 
 impl Sections {
+    /// The number of a hardware transaction, likewise.
+    pub(super) fn transaction(&mut self, key: SectionKey, accesses: &mut Vec<Accessed>) -> u32 {
+        let objects = self.in_transactions.get_or_insert_default();
+        objects.extend(accesses.iter().map(|access| access.0));
+        self.number(key, accesses)
+    }
+
+    pub(super) fn has_transactions(&self) -> bool {
+        self.in_transactions.is_some()
+    }
+
+    /// Does it touch anything that transactions have accessed?
+    pub(super) fn meets_transactions(&self, step: &Step) -> bool {
+        let Some(objects) = &self.in_transactions else {
+            return false;
+        };
+        match step.section {
+            0 => objects.contains(&step.object),
+            section => self
+                .get(section)
+                .iter()
+                .any(|access| objects.contains(&access.0)),
+        }
+    }
+
     /// The number of a section with these accesses, in whatever order they came.
     pub(super) fn number(&mut self, key: SectionKey, accesses: &mut Vec<Accessed>) -> u32 {
         tidy(accesses);

@@ -34,6 +34,9 @@ pub enum Act {
     Flush,
     /// Completes the write-backs of its thread.
     Fence,
+    /// A hardware transaction, all of it: one that commits, or one that its own code aborted and that only read. What it accessed is a
+    /// set as that of a critical section ([`Step::section`]).
+    Transaction,
     /// A thread is created, or ends, or nothing comes of it: no store and no fence.
     Other,
 }
@@ -388,6 +391,44 @@ impl Sets {
         }
     }
 
+    /// A hardware transaction accessed these bytes.
+    pub fn transaction(&mut self, key: SectionKey, accesses: &mut Vec<(u32, u64, bool)>) -> u32 {
+        self.sections.transaction(key, accesses)
+    }
+
+    /// Have there been hardware transactions?
+    pub(super) fn have_transactions(&self) -> bool {
+        self.sections.has_transactions()
+    }
+
+    /// Does one of them, a hardware transaction, do what does not commute with the other?
+    fn share_transaction(&self, a: &Step, b: &Step) -> bool {
+        let one = |transaction: &Step, other: &Step| {
+            transaction.act == Act::Transaction
+                && self.meets_transaction(transaction.section, other)
+        };
+        one(a, b) || one(b, a)
+    }
+
+    fn meets_transaction(&self, transaction: u32, other: &Step) -> bool {
+        if other.section != 0 {
+            return !self.share_nothing(transaction, other.section);
+        }
+        let touches =
+            |object, mask, writes| self.sections.touches(transaction, (object, mask, writes));
+        let itself = matches!(other.access, Access::Read | Access::Write)
+            && touches(other.object, other.mask, other.access == Access::Write);
+        let watched = self.watched[other.more as usize].iter();
+        itself || { watched }.any(|&(object, mask)| touches(object, mask, false))
+    }
+
+    /// Is a transition a compare-and-swap whose outcome the transaction before it may decide?
+    pub(super) fn is_decided_by(&self, swap: &Step, first: &Step) -> bool {
+        swap.act == Act::Cas
+            && first.act == Act::Transaction
+            && (self.sections).touches(first.section, (swap.object, swap.mask, false))
+    }
+
     /// Is a transition among those that a set names?
     fn names(&self, set: u32, first: &Step) -> bool {
         let mut set = self.behind[set as usize].iter();
@@ -484,6 +525,8 @@ impl Order {
     /// Is the conflict with other objects than its own?
     pub(super) fn is_wide(&self, step: &Step, sets: &Sets) -> bool {
         step.more != 0
+            || sets.have_transactions()
+                && (step.act == Act::Transaction || sets.sections.meets_transactions(step))
             || sets.sections.has_conditions()
                 && match step.section {
                     0 => sets.is_condition(step.object),
@@ -494,6 +537,9 @@ impl Order {
 
     /// Do the two touch the same thing in a way that does not commute? Says nothing about who executes them.
     pub fn conflicts(&self, a: &Step, b: &Step, sets: &Sets) -> bool {
+        if sets.have_transactions() && sets.share_transaction(a, b) {
+            return true;
+        }
         if a.object == b.object && a.object != NOWHERE {
             if a.meets(b) {
                 return a.round() != b.round();

@@ -18,6 +18,17 @@ pub struct Job<'a> {
     pub limit: usize,
 }
 
+/// What an execution came to that only shows something.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum TriedOut {
+    /// It is kept under this number, for [`Threads::run_ahead`].
+    Kept(u32),
+    /// The program ran for nothing else.
+    Ran,
+    /// Nothing was run: what it shows was known.
+    Known,
+}
+
 /// Which plain accesses are scheduling points. Synchronisation always is, and so are stores to persistent memory where power
 /// failures are looked at.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -128,10 +139,9 @@ pub trait Threads {
         None
     }
 
-    /// Runs what may be wanted later as well: a number for [`Threads::run_ahead`] if it is kept. `trace` shares `job.keep` transitions with
-    /// the last execution, which stays the last one.
-    fn try_out(&mut self, job: &Job<'_>, trace: &mut Trace) -> Result<Option<u32>, ThreadsError> {
-        self.run(job, trace).map(|()| None)
+    /// Runs what may be wanted later as well. `trace` shares `job.keep` transitions with the last execution, which stays the last one.
+    fn try_out(&mut self, job: &Job<'_>, trace: &mut Trace) -> Result<TriedOut, ThreadsError> {
+        self.run(job, trace).map(|()| TriedOut::Ran)
     }
 
     /// Nobody wants what was kept under this number.

@@ -24,7 +24,7 @@ use ahead::RunAhead;
 use beginning::Beginning;
 use landfall_explore::schedule::{
     self, Access, End, Leftovers, Points, Process, Processes, Sets, Sleepers, Step, Threads,
-    ThreadsError, Trace,
+    ThreadsError, Trace, TriedOut,
 };
 use landfall_finding::Limit;
 use landfall_model::line::Line;
@@ -668,7 +668,7 @@ impl Threads for NativeThreads<'_> {
         &mut self,
         job: &schedule::Job<'_>,
         trace: &mut Trace,
-    ) -> Result<Option<u32>, ThreadsError> {
+    ) -> Result<TriedOut, ThreadsError> {
         self.try_and_keep(job, trace)
     }
 

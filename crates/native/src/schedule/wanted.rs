@@ -4,7 +4,7 @@ use super::NativeThreads;
 use super::ahead;
 use super::reading::TraceReading;
 use crate::execution::Outcome;
-use landfall_explore::schedule::{self, Processes, Threads, ThreadsError, Trace};
+use landfall_explore::schedule::{self, Processes, Threads, ThreadsError, Trace, TriedOut};
 
 impl NativeThreads<'_> {
     pub(super) fn take_ahead(
@@ -43,19 +43,23 @@ impl NativeThreads<'_> {
         &mut self,
         job: &schedule::Job<'_>,
         trace: &mut Trace,
-    ) -> Result<Option<u32>, ThreadsError> {
+    ) -> Result<TriedOut, ThreadsError> {
         if self.stopped() {
             return Err(ThreadsError::Stopped);
         }
-        if self.room_ahead() == 0 {
-            return self.run(job, trace).map(|()| None);
+        if self.recall.compares_all() || self.ahead.room(self.last_bytes) == 0 {
+            return self.run_to_know(job, trace);
         }
         self.tell(job, trace);
+        if let Some(played) = self.recall.play(&self.job) {
+            self.recall.take_back(played.trace);
+            return self.run_to_know(job, trace);
+        }
         let posted = self.ahead.post(self.server, &self.job);
         let patience = self.job.limits.patience();
         let looked = posted.map(|number| self.ahead.look(number, self.server, patience));
         let (Some(number), Some(Ok(Some(landed)))) = (posted, looked) else {
-            return self.run(job, trace).map(|()| None);
+            return self.run_to_know(job, trace);
         };
         trace.restart(job.keep);
         self.take_in(landed, job.keep, job.keep, trace)?;
@@ -64,9 +68,24 @@ impl NativeThreads<'_> {
             || self.refuse(trace).is_err()
         {
             self.ahead.take(number, self.server);
-            return self.run(job, trace).map(|()| None);
+            return self.run_to_know(job, trace);
         }
-        Ok(Some(number))
+        Ok(TriedOut::Kept(number))
+    }
+
+    fn run_to_know(
+        &mut self,
+        job: &schedule::Job<'_>,
+        trace: &mut Trace,
+    ) -> Result<TriedOut, ThreadsError> {
+        let before = (self.runs, self.recalled, self.continued);
+        self.run(job, trace)?;
+        if self.recalled == before.1 {
+            return Ok(TriedOut::Ran);
+        }
+        // It counts when it is wanted.
+        (self.runs, self.recalled, self.continued) = before;
+        Ok(TriedOut::Known)
     }
 
     /// Reads the trace of a run that was posted ahead.

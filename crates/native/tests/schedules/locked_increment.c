@@ -1,4 +1,5 @@
 // executions: 2: 2, 3: 6, 4: 24, 5: 120, 6: 720
+// put together
 #include "common.h"
 #include <assert.h>
 pthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER;

@@ -2,11 +2,15 @@
 //! the same places, and others can tell the first time from the second no more than landfall can.
 
 use super::{MOST, tables};
-use crate::run::trace::Origin;
+use crate::run::trace::{self, Origin};
 use core::cell::Cell;
+use landfall_vocab::record::access::NOTHING;
+use landfall_vocab::shared::UNSAID;
 
 /// Accesses of a thread that are remembered.
 const PLACES: usize = 64;
+/// Stores to what was stored to before, in one turn, that are recorded all the same: what is there then may matter to others.
+const STORES: u32 = 64;
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 #[repr(C)]
@@ -24,6 +28,8 @@ pub(super) struct Repeated {
     turn: [Cell<u32>; MOST],
     /// Where each thread was last.
     last: [Cell<Origin>; MOST],
+    /// The turn in which each thread stored again last, and how often it has since.
+    stored: [Cell<(u32, u32)>; MOST],
     accesses: [[Cell<Access>; PLACES]; MOST],
 }
 
@@ -45,18 +51,32 @@ pub(super) fn moved(thread: usize, origin: Origin) {
     repeated.last[thread].set(origin);
 }
 
-/// An access that may be no step: was it recorded before, in this turn?
-pub(super) fn again(thread: usize, object: u64, flags: u8, origin: Origin) -> bool {
+/// An access that may be no step: was it recorded before, in this turn? What it stores is, so often.
+pub(super) fn again(thread: usize, object: u64, flags: u8, changes: bool, origin: Origin) -> bool {
     let repeated = repeated();
     repeated.last[thread].set(origin);
+    let turn = repeated.turn[thread].get();
     let this = Access {
         object,
         origin: origin.number(),
         flags,
-        turn: repeated.turn[thread].get(),
+        turn,
     };
     let place = (object >> 2 ^ this.origin ^ u64::from(flags >> 4)) as usize % PLACES;
-    repeated.accesses[thread][place].replace(this) == this
+    let again = repeated.accesses[thread][place].replace(this) == this;
+    if !again || !changes {
+        return again;
+    }
+    let (stored_in, times) = repeated.stored[thread].get();
+    let times = if stored_in == turn { times + 1 } else { 1 };
+    if times > STORES + 1 {
+        return true;
+    }
+    repeated.stored[thread].set((turn, times));
+    if times > STORES {
+        trace::access(thread, UNSAID, NOTHING, origin, [0, 0, 0]);
+    }
+    times > STORES
 }
 
 pub(super) fn last(thread: usize) -> Origin {

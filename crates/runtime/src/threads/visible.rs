@@ -307,6 +307,7 @@ impl Access {
         self.is_made();
         let own = forked::hides(self.address);
         let object = pack(self.address, self.length);
+        let changes = self.flags & WRITE != 0 && found != left;
         if self.length == 8 {
             if self.flags & WRITE != 0 {
                 identity::stores(self.address, left);
@@ -317,7 +318,7 @@ impl Access {
         }
         if !own
             && !threads().only_main.get()
-            && !repeated::again(me, object, self.flags, self.origin)
+            && !repeated::again(me, object, self.flags, changes, self.origin)
         {
             if threads().announced.get() {
                 call_stack::log_of(me);

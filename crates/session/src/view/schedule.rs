@@ -403,6 +403,7 @@ impl<'a> ScheduleNames<'a> {
             Act::Sync(op) if step.access == Access::None => format!("{} once more", verb(op)),
             Act::Sync(op) => format!("{} {object}", verb(op)),
             Act::Flush => format!("flushes {object}"),
+            Act::Transaction => "a transaction, all of it".to_owned(),
             Act::Other if self.threads.is_blocks(step.object) => "others may go on".to_owned(),
             Act::Other if step.access == Access::Write && self.is_of(step, "fork") => {
                 format!("forks thread {}: a process", step.left)
@@ -491,7 +492,7 @@ impl<'a> ScheduleNames<'a> {
                     Act::Commit => What::Commit(object),
                     Act::Sync(_) => What::Sync(object),
                     Act::Load | Act::Store | Act::Rmw | Act::Cas => What::Access(object),
-                    Act::Flush | Act::Fence | Act::Other => What::Other,
+                    Act::Flush | Act::Fence | Act::Transaction | Act::Other => What::Other,
                 },
             });
         }

@@ -186,7 +186,12 @@ impl Interpreter<'_> {
                     }
                     self.threads[thread].status = Status::Stopped;
                     match instr {
-                        Instr::Sync(..)
+                        Instr::Begin { .. } => {
+                            self.asks(thread, trace);
+                            self.gated |= bit;
+                        }
+                        Instr::Spoil(_)
+                        | Instr::Sync(..)
                         | Instr::Ask { .. }
                         | Instr::Arrive { .. }
                         | Instr::Rmw { .. }
@@ -214,7 +219,8 @@ impl Interpreter<'_> {
         at: usize,
     ) {
         let (object, mask) = self.bytes(cell);
-        let within = self.threads[thread].section.is_some();
+        let state = &self.threads[thread];
+        let within = state.section.is_some() || state.attempt.is_inside();
         if within {
             self.accessed.push((object, mask, write));
         }

@@ -15,8 +15,11 @@ impl Interpreter<'_> {
     pub(super) fn possible_in_itself(&self, thread: usize) -> bool {
         let state = &self.threads[thread];
         let instr = self.program.threads[thread][state.pc as usize];
-        if instr.drains() && !self.drained(thread) {
+        if (instr.drains() || self.commits_next(thread)) && !self.drained(thread) {
             return false;
+        }
+        if let Instr::Spoil(of) = instr {
+            return self.may_spoil(thread, of.into());
         }
         if let (Some(op), Some(place)) = (instr.sync(), instr.place()) {
             let word = self.memory[self.cell(thread, place) as usize];
@@ -38,7 +41,8 @@ impl Interpreter<'_> {
             site: self.first_site[thread] + state.pc,
             ..Step::NOTHING
         };
-        let drained = if instr.drains() && self.model == Model::Tso {
+        let drains = instr.drains() || self.commits_next(thread);
+        let drained = if drains && self.model == Model::Tso {
             state.committed
         } else {
             state.drained
@@ -55,7 +59,15 @@ impl Interpreter<'_> {
             self.pass(at.cell, round, to, &mut step, trace);
             return step;
         }
-        step.behind = self.behind_streams(thread, instr.drains(), trace);
+        step.behind = self.behind_streams(thread, drains, trace);
+        if let Instr::Spoil(of) = instr {
+            self.spoils(&mut step, thread, of.into());
+            return step;
+        }
+        if let Instr::Begin { .. } = instr {
+            self.attempts(&mut step, thread);
+            return step;
+        }
         if matches!(instr, Instr::Fence | Instr::Sfence) {
             step.act = Act::Fence;
         }
@@ -116,6 +128,9 @@ impl Interpreter<'_> {
             return self.left_barrier(thread, step, trace, at);
         }
         if self.at_mapping(thread, &instr, trace, at) {
+            return;
+        }
+        if self.at_transaction(thread, &instr, &mut step.clone(), trace, at) {
             return;
         }
         if let Some(place) = instr.place() {
@@ -196,6 +211,9 @@ impl Interpreter<'_> {
         state.drained = 0;
         state.floor.clear();
         state.pc += 1;
+        if instr.drains() {
+            state.attempt.stores(false);
+        }
     }
 
     /// A thread makes its transition.
@@ -207,6 +225,9 @@ impl Interpreter<'_> {
             return step;
         }
         if self.at_mapping(thread, &instr, trace, at) {
+            return step;
+        }
+        if self.at_transaction(thread, &instr, &mut step, trace, at) {
             return step;
         }
         if let Some(place) = instr.place() {
@@ -328,6 +349,7 @@ impl Interpreter<'_> {
                     let step = self.waiting_step(thread, trace);
                     trace.blocked.push(Wait::Step(step));
                 }
+                Status::Stopped if self.is_spoiler(thread) => {}
                 Status::Stopped => {
                     let step = self.next_step(thread, trace);
                     in_vain |= step.would_look();

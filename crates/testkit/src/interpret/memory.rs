@@ -185,6 +185,7 @@ impl Interpreter<'_> {
 
     /// The thread's stores are all in memory though no transition says so, and what follows is behind them.
     pub(super) fn fence_off(&mut self, thread: usize) {
+        self.threads[thread].attempt.stores(false);
         self.threads[thread].drained = self.threads[thread].committed;
         if self.streams != 0 {
             let streamed = self.streamed(thread);
@@ -269,6 +270,7 @@ impl Interpreter<'_> {
             gone: false,
         });
         if let Entry::Store { cell, streams, .. } = entry {
+            state.attempt.stores(true);
             state.streaming += usize::from(streams);
             let index = thread * self.memory.len() + cell as usize;
             self.own[index] = commit;

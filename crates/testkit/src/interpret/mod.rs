@@ -9,6 +9,7 @@ mod leftovers;
 mod mapping;
 mod memory;
 mod section;
+mod transaction;
 mod turns;
 
 use crate::program::{Instr, Model, Program, REGISTERS};
@@ -18,6 +19,7 @@ use landfall_explore::schedule::{Job, Leftovers, Points, Sleepers, Threads, Thre
 use leftovers::LeftoverFacts;
 use std::cell::RefCell;
 use std::rc::Rc;
+use transaction::Attempt;
 use turns::{TakenBack, Turns};
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -83,6 +85,8 @@ struct Thread<'p> {
     section: Option<u32>,
     /// The round of a barrier that it has arrived in, and not left.
     meets: Option<u64>,
+    /// At a transaction's beginning.
+    attempt: Attempt,
     /// Its own commits up to here come before its next operation.
     drained: u32,
     buffer: Vec<Buffered>,
@@ -173,6 +177,7 @@ impl<'p> Interpreter<'p> {
                     joined: 0,
                     section: None,
                     meets: None,
+                    attempt: Attempt::default(),
                     drained: 0,
                     buffer: Vec::new(),
                     head: 0,
@@ -261,6 +266,7 @@ impl<'p> Interpreter<'p> {
             thread.joined = 0;
             thread.section = None;
             thread.meets = None;
+            thread.attempt = Attempt::default();
             thread.drained = 0;
             thread.buffer.clear();
             thread.head = 0;

@@ -63,7 +63,9 @@ pub(super) fn live_registers(code: &[Instr]) -> Vec<u16> {
                 _ => live[at + 1],
             };
             let (uses, sets) = match *instr {
-                Instr::Load { to, .. } | Instr::Ask { to, .. } => (0, 1 << to.0),
+                Instr::Load { to, .. } | Instr::Ask { to, .. } | Instr::Begin { to } => {
+                    (0, 1 << to.0)
+                }
                 Instr::Arrive { to, .. } => (0, to.map_or(0, |to| 1 << to.0)),
                 Instr::Store { value, .. } | Instr::Stream { value, .. } => (bit(value), 0),
                 Instr::Rmw { to, value, .. } => (bit(value), 1 << to.0),

@@ -9,6 +9,7 @@ mod queue;
 pub mod read_from;
 pub mod renamed;
 pub mod signals;
+pub mod transactions;
 
 use crate::program::*;
 pub use drafts::{Draft, draft, draft_of_all, shape};

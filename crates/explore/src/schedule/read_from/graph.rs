@@ -77,7 +77,7 @@ impl ReadPlaces {
                 }
                 Act::Load | Act::Rmw | Act::Cas | Act::Sync(_) => true,
                 Act::Store | Act::Commit => self.plain.contains(&place),
-                Act::Flush | Act::Fence | Act::Other => false,
+                Act::Flush | Act::Fence | Act::Transaction | Act::Other => false,
             }
     }
 }

@@ -50,6 +50,7 @@ fn refused(step: &Step, order: Order) -> Option<Refused> {
     let known = |op| matches!(op, Op::Lock | Op::TryLock | Op::Unlock);
     match step.act {
         _ if usize::from(step.process) >= 2 * order.threads => Some(Refused::Kinds),
+        Act::Transaction => Some(Refused::Objects),
         _ if step.section != 0 || step.condition != NOWHERE => Some(Refused::Objects),
         Act::Sync(op) if !known(op) => Some(Refused::Objects),
         _ if !matches!(step.until, Until::Now | Until::Clear(_)) => Some(Refused::Waits),

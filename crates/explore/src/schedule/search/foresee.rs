@@ -1,29 +1,55 @@
-//! What a critical section accesses where it is moved to. It may look at one place and then decide about another, so that is not always what it
+//! What a critical section, or a hardware transaction, accesses where it is moved to. It may look at one place and then decide about another, so that is not always what it
 //! accessed where it was. Whether its reversal is explored already depends on that, and a guess in either direction would be wrong: less
 //! loses executions, and so does more, since who sleeps beside it is woken by what it does, not by what was thought.
 //!
 //! What a transition does depends on its past alone: all that happens before it. So what sections did is kept by their pasts. Of one that is moved
 //! it is tried whether it does what it did some other time: then its past is known, and if it had the same past, that is it. Otherwise the
-//! program is run up to there, once. Nearly always the reversal is explored next from there on, and that run is then its execution.
+//! program is run up to there, once. Nearly always the reversal is explored next from there on, and that run is then its execution. So it is
+//! with a compare-and-swap that is moved before a transaction: only that knew what it replaced.
 
 use super::{Race, Search};
 use crate::schedule::section::SectionKey;
-use crate::schedule::step::{Process, Step};
-use crate::schedule::threads::{Job, Threads, ThreadsError};
+use crate::schedule::step::{Access, Act, Process, Step};
+use crate::schedule::threads::{Job, Threads, ThreadsError, TriedOut};
 use rustc_hash::{FxHashMap, FxHasher};
 use std::hash::{Hash, Hasher};
 
 /// A lock, where it is taken, and by whom.
 type SectionPlace = (Process, u32, u32);
 
+/// What such a transition does, as far as that is not always the same.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct ForeseenDeed {
+    section: u32,
+    access: Access,
+}
+
+impl ForeseenDeed {
+    fn by(step: &Step) -> ForeseenDeed {
+        ForeseenDeed {
+            section: step.section,
+            access: step.access,
+        }
+    }
+
+    /// The transition, if that is what it does.
+    pub(super) fn of(self, step: &Step) -> Step {
+        Step {
+            section: self.section,
+            access: self.access,
+            ..*step
+        }
+    }
+}
+
 #[derive(Debug, Default)]
 pub(super) struct Foresight {
     /// Per process, its transitions in the last execution: the tick, and what it and its past are called.
     of: Vec<Vec<(u32, u64)>>,
-    /// By that name, what a section accesses.
-    known: FxHashMap<u64, u32>,
-    /// What was ever accessed by sections that begin in one place.
-    seen: FxHashMap<SectionPlace, Vec<u32>>,
+    /// By that name, what a transition does.
+    known: FxHashMap<u64, ForeseenDeed>,
+    /// What was ever done by transitions that begin in one place.
+    seen: FxHashMap<SectionPlace, Vec<ForeseenDeed>>,
     row: Vec<u32>,
     /// Races whose second transition has to be run to know.
     pub(super) unknown: Vec<Race>,
@@ -46,12 +72,12 @@ impl Foresight {
     }
 
     fn learn(&mut self, step: &Step, name: u64) {
-        self.known.insert(name, step.section);
+        self.known.insert(name, ForeseenDeed::by(step));
         let key = SectionKey::of(step);
         let seen = self.seen.entry((key.process, key.lock, key.site));
         let seen = seen.or_default();
-        if !seen.contains(&step.section) {
-            seen.push(step.section);
+        if !seen.contains(&ForeseenDeed::by(step)) {
+            seen.push(ForeseenDeed::by(step));
         }
     }
 }
@@ -59,7 +85,8 @@ impl Foresight {
 impl Search {
     /// Keeps what sections accessed in the last execution, if that is not always the same.
     pub(super) fn remember_sections(&mut self) {
-        if !self.trace.sets.sections_vary() {
+        let transactions = self.trace.sets.have_transactions();
+        if !self.trace.sets.sections_vary() && !transactions {
             return;
         }
         let mut foresight = std::mem::take(&mut self.foresight);
@@ -68,7 +95,7 @@ impl Search {
         for (at, step) in self.trace.steps.iter().enumerate() {
             let name = foresight.name(step, self.happens.clock(at));
             foresight.of[usize::from(step.process)].push((step.tick, name));
-            if step.section != 0 {
+            if step.section != 0 || transactions && step.act == Act::Cas {
                 foresight.learn(step, name);
             }
         }
@@ -94,15 +121,14 @@ impl Search {
         self.foresight.name(step, row)
     }
 
-    /// What a section accesses that comes after what is executed up to `depth` and the sequence, if that is known.
-    pub(super) fn foresee(&mut self, depth: usize, step: &Step) -> Option<u32> {
+    /// What a transition does that comes after what is executed up to `depth` and the sequence, if that is known.
+    pub(super) fn foresee(&mut self, depth: usize, step: &Step) -> Option<ForeseenDeed> {
         let place = (step.process, step.object, step.site);
         let mut row = std::mem::take(&mut self.foresight.row);
         let seen = self.foresight.seen.get(&place);
-        let found = seen.into_iter().flatten().copied().find(|&section| {
-            let as_then = Step { section, ..*step };
-            let name = self.name_after(depth, &as_then, &mut row);
-            self.foresight.known.get(&name) == Some(&section)
+        let found = seen.into_iter().flatten().copied().find(|does| {
+            let name = self.name_after(depth, &does.of(step), &mut row);
+            self.foresight.known.get(&name) == Some(does)
         });
         self.foresight.row = row;
         found
@@ -117,18 +143,18 @@ impl Search {
             self.without.push(race.first);
             self.put_before(race);
             let kept = match self.foresee(depth, &step) {
-                Some(_) => None,
+                Some(_) => TriedOut::Known,
                 None => self.try_out(threads, depth, &step)?,
             };
             self.foresight.leaf = None;
             self.reverse(race);
             match (kept, self.foresight.leaf) {
-                (Some(number), Some(leaf)) => self.wakeup.asked_for(leaf, number),
-                (Some(number), None) => {
+                (TriedOut::Kept(number), Some(leaf)) => self.wakeup.asked_for(leaf, number),
+                (TriedOut::Kept(number), None) => {
                     threads.not_wanted(number);
                     self.counts.tried_out += 1;
                 }
-                (None, _) => {}
+                (TriedOut::Ran | TriedOut::Known, _) => {}
             }
         }
         Ok(())
@@ -139,7 +165,7 @@ impl Search {
         threads: &mut T,
         depth: usize,
         step: &Step,
-    ) -> Result<Option<u32>, ThreadsError> {
+    ) -> Result<TriedOut, ThreadsError> {
         let steps = &self.trace.steps;
         let before = (0..depth as u32).chain(self.sequence.iter().copied());
         let mut follow: Vec<Process> = before.map(|at| steps[at as usize].process).collect();
@@ -161,7 +187,7 @@ impl Search {
         std::mem::swap(&mut trial.sets, &mut self.trace.sets);
         self.ahead = ahead;
         let kept = run?;
-        self.counts.tried_out += u64::from(kept.is_none());
+        self.counts.tried_out += u64::from(kept == TriedOut::Ran);
         let same = |found: &&Step| {
             (found.process, found.tick, found.object, found.site)
                 == (step.process, step.tick, step.object, step.site)

@@ -6,7 +6,7 @@ use super::{Open, TraceReader, word};
 use landfall_explore::schedule::sync::{MOST_READERS, MOST_WAITERS, Op};
 use landfall_explore::schedule::{Access, Act, Orders, Process, SourceFence, ThreadsError, Trace};
 use landfall_vocab::record::{Traced, access, step};
-use landfall_vocab::shared::{BLOCKS, HANDLERS, LOCK, SECTIONS, UNJUDGED};
+use landfall_vocab::shared::{BLOCKS, HANDLERS, LOCK, SECTIONS, UNJUDGED, UNSAID};
 
 /// What an access asks for in the source. Where that says nothing of a locked instruction, it is as strong as can be.
 pub(super) fn orders(flags: u8) -> Orders {
@@ -78,6 +78,9 @@ impl TraceReader {
         if place == UNJUDGED {
             self.close(trace)?;
             self.threads[thread].unjudged = record.flags & access::WRITE != 0;
+            return Ok(());
+        }
+        if place == UNSAID {
             return Ok(());
         }
         if place == HANDLERS {

@@ -198,7 +198,7 @@ impl Course {
             }
             _ => 0,
         };
-        let number = known.way(here, found)?;
+        let number = known.way(here, found, |span| memory.reads(thread, span))?;
         let way = known.ways[number as usize];
         self.now.leaves_behind |= u64::from(way.leaves_behind) << thread;
         let mut leaves = None;

@@ -1,10 +1,11 @@
 //! Places that threads were seen at, and where they came from there.
 
 use super::holders::{self, AboutLock, Hold, LockHolders};
+use super::looks::{LOOK, Looks};
 use super::memory::{Contradiction, Span, SteppedMemory, Waiting};
 use super::plain::PlainUses;
 use landfall_vocab::record::{COMPANIONS, RecordKind, Records, Traced, access, step};
-use landfall_vocab::shared::{End, FEW_THREADS, LOCK, UNJUDGED};
+use landfall_vocab::shared::{End, FEW_THREADS, LOCK, UNJUDGED, UNSAID};
 use rustc_hash::FxHashMap;
 use std::collections::VecDeque;
 
@@ -35,6 +36,8 @@ pub(super) struct Place {
 pub(super) struct Way {
     pub(super) from: u32,
     pub(super) found: u64,
+    /// That, and what it found in memory behind the step.
+    pub(super) looks: bool,
     pub(super) to: u32,
     /// What it writes into the trace: from and to, in [`Known::bytes`]; and what it does: in [`Known::deeds`].
     pub(super) bytes: (u32, u32),
@@ -89,11 +92,21 @@ pub(super) struct Ended {
 #[derive(Debug)]
 pub(super) struct Inexplicable;
 
+/// Why nothing is known of a run.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum NotLearned {
+    Inexplicable,
+    /// What more bytes hold must be kept: all begins anew.
+    Unsettled,
+}
+
 #[derive(Clone, Debug, Default)]
 pub(super) struct Known {
     pub(super) places: Vec<Place>,
     pub(super) ways: Vec<Way>,
+    /// From a place, or a look behind it, by what was found there: a way, or the next look.
     found: FxHashMap<(u32, u64), u32>,
+    looks: Vec<Span>,
     pub(super) bytes: Vec<u8>,
     pub(super) deeds: Vec<Deed>,
     /// What threads returned that have left nothing else behind.
@@ -130,8 +143,11 @@ struct Reading {
     left: u32,
     found: Option<u64>,
     accessed: bool,
-    /// It has stored where nobody is told, since.
+    /// It has stored where nobody is told, since; and what it looked at.
     stores: bool,
+    looks: Looks,
+    /// Of some bytes it is not kept what they hold, and should be.
+    unsettled: bool,
     replaced: u32,
     bytes: Vec<u8>,
     deeds: Vec<Deed>,
@@ -166,17 +182,53 @@ pub(super) fn drains(kind: u8) -> bool {
 }
 
 impl Known {
-    /// The way on from a place for who found this there.
-    pub(super) fn way(&mut self, from: u32, found: u64) -> Option<u32> {
-        let place = &mut self.places[from as usize];
-        if let Some(latest) = self.ways.get(place.latest as usize)
-            && latest.found == found
+    /// The way on from a place for who found this there, and then what memory holds.
+    pub(super) fn way(
+        &mut self,
+        from: u32,
+        found: u64,
+        holds: impl Fn(Span) -> Option<u64>,
+    ) -> Option<u32> {
+        let latest = self.places[from as usize].latest;
+        if let Some(way) = self.ways.get(latest as usize)
+            && way.found == found
+            && !way.looks
         {
-            return Some(place.latest);
+            return Some(latest);
         }
-        let way = self.found.get(&(from, found)).copied()?;
-        place.latest = way;
-        Some(way)
+        let mut next = self.found.get(&(from, found)).copied()?;
+        while next & LOOK != 0 {
+            let value = holds(self.looks[(next & !LOOK) as usize])?;
+            next = self.found.get(&(next, value)).copied()?;
+        }
+        self.places[from as usize].latest = next;
+        Some(next)
+    }
+
+    /// The same for who found there what a run says: as far as it is known, and where it goes on from there.
+    fn way_of(&mut self, from: u32, found: u64, looks: &Looks) -> Result<(u32, u64), Inexplicable> {
+        let mut at = (from, found);
+        for &(span, value) in &looks.all {
+            let next = LOOK | self.looks.len() as u32;
+            let look = *self.found.entry(at).or_insert(next);
+            if look == next {
+                self.looks.push(span);
+            }
+            // Who found the same so far looks at the same.
+            match look & LOOK != 0 && self.looks[(look & !LOOK) as usize] == span {
+                true => at = (look, value),
+                false => return Err(Inexplicable),
+            }
+        }
+        Ok(at)
+    }
+
+    /// Nothing is known any more but of which bytes it must be.
+    pub(super) fn start_over(&mut self) {
+        *self = Known {
+            plain: std::mem::take(&mut self.plain),
+            ..Known::default()
+        };
     }
 
     /// What it comes to to join a thread that ended like this. Who is alone then may look at all of memory.
@@ -225,18 +277,19 @@ impl Known {
         trace: &[u8],
         buffered: bool,
         code: i32,
-    ) -> Result<(), Inexplicable> {
+    ) -> Result<(), NotLearned> {
         if self.bytes.len() > MOST_BYTES {
             self.learns_nothing();
             return Ok(());
         }
         let mut reading = std::mem::take(&mut self.reading);
         let learned = self.read(trace, buffered, &mut reading);
-        let ended = reading.code == Some(code);
+        let (ended, unsettled) = (reading.code == Some(code), reading.unsettled);
         self.reading = reading;
-        match ended {
-            true => learned,
-            false => Err(Inexplicable),
+        match (learned, unsettled) {
+            (Ok(()), false) if ended => Ok(()),
+            (_, true) => Err(NotLearned::Unsettled),
+            _ => Err(NotLearned::Inexplicable),
         }
     }
 
@@ -262,8 +315,7 @@ impl Known {
             at = records.position();
             self.record(&record, bytes, buffered, reading)?;
         }
-        self.arrive(reading);
-        Ok(())
+        self.arrive(reading)
     }
 
     fn record(
@@ -279,7 +331,7 @@ impl Known {
         }
         match record.kind {
             RecordKind::Step if record.thread >= COMPANIONS => {
-                self.arrive(reading);
+                self.arrive(reading)?;
                 // The next record says what was stored.
                 (reading.running, reading.left) = (thread, NONE);
                 let store = reading.entered[thread].pop_front();
@@ -290,7 +342,7 @@ impl Known {
                 }
             }
             RecordKind::Step => {
-                self.arrive(reading);
+                self.arrive(reading)?;
                 self.step(thread, record, bytes, reading)
             }
             _ if reading.left == NONE => self.commit(thread, record, reading),
@@ -458,6 +510,10 @@ impl Known {
         if object == UNJUDGED {
             return Ok(());
         }
+        if object == UNSAID {
+            reading.looks.stores_unsaid = true;
+            return Ok(());
+        }
         let is_plain_store =
             flags & (access::READ | access::WRITE | access::LOCKED) == access::WRITE;
         if object & LOCK != 0 {
@@ -478,11 +534,10 @@ impl Known {
                 deed: NONE,
             };
             self.memory.push(thread, store);
+            reading.looks.stores(span);
             reading.deeds.push(Deed::Buffers(store));
-            return match self.plain.is_stepped(object, true) {
-                true => Ok(()),
-                false => Err(Inexplicable),
-            };
+            reading.unsettled |= !self.plain.is_stepped(object, true);
+            return Ok(());
         }
         let writes = flags & access::WRITE != 0;
         reading.deeds.push(Deed::Touches {
@@ -493,19 +548,27 @@ impl Known {
         let place = self.places[reading.left as usize];
         let (Some(span), false) = (place.span, reading.accessed) else {
             // Whether a store that is no step waits in the buffer depends on what is there.
-            let waits = buffered && writes && reading.unfenced >> thread & 1 != 0;
+            if buffered && writes && reading.unfenced >> thread & 1 != 0 {
+                return Err(Inexplicable);
+            }
+            if self.plain.is_told(object) {
+                return self.told(record, reading);
+            }
             reading.stores |= writes;
             let settled = self
                 .plain
                 .is_settled(thread, object, writes, reading.beside);
-            return match settled && !waits {
-                true => Ok(()),
-                false => Err(Inexplicable),
-            };
+            reading.unsettled |= !settled;
+            return Ok(());
         };
         reading.accessed = true;
-        if object != place.record[2] || !self.plain.is_stepped(object, writes) {
+        if object != place.record[2] {
             return Err(Inexplicable);
+        }
+        reading.unsettled |= !self.plain.is_stepped(object, writes);
+        match writes {
+            true => reading.looks.stores(span),
+            false => reading.looks.knows(span),
         }
         let found = word(record, 0);
         match place.kind {
@@ -530,6 +593,22 @@ impl Known {
         Ok(())
     }
 
+    /// An access that is no step, of bytes of which it is kept what they hold.
+    fn told(&mut self, record: &Traced<'_>, reading: &mut Reading) -> Result<(), Inexplicable> {
+        let thread = reading.running;
+        let span = self.memory.span(record.value).ok_or(Inexplicable)?;
+        let (found, left) = (word(record, 0), word(record, 1));
+        self.finds(Some(thread), span, found)?;
+        reading.looks.finds(span, found);
+        if record.flags & access::WRITE != 0 {
+            reading.looks.stores(span);
+            reading.looks.stores = true;
+            self.memory.store(span, left);
+            reading.deeds.push(Deed::Stores { span, value: left });
+        }
+        Ok(())
+    }
+
     /// Something about a lock, or the section that it is taken for.
     fn hold(&mut self, said: (u64, u8, u64), reading: &mut Reading) -> Result<(), Inexplicable> {
         let place = self.places[reading.left as usize];
@@ -544,12 +623,16 @@ impl Known {
     }
 
     /// The running thread has come to its next place, or its end.
-    fn arrive(&mut self, reading: &mut Reading) {
+    fn arrive(&mut self, reading: &mut Reading) -> Result<(), Inexplicable> {
         let Some(found) = reading.found.take().filter(|_| reading.left != NONE) else {
-            return;
+            return Ok(());
         };
-        let key = (reading.left, found);
+        if reading.looks.stores && reading.looks.stores_unsaid {
+            return Err(Inexplicable);
+        }
+        let key = self.way_of(reading.left, found, &reading.looks)?;
         let way = match self.found.get(&key) {
+            Some(&look) if look & LOOK != 0 => return Err(Inexplicable),
             Some(&way) => way,
             None => {
                 let (bytes, deeds) = (self.bytes.len() as u32, self.deeds.len() as u32);
@@ -558,6 +641,7 @@ impl Known {
                 self.ways.push(Way {
                     from: reading.left,
                     found,
+                    looks: !reading.looks.all.is_empty(),
                     to: NONE,
                     bytes: (bytes, self.bytes.len() as u32),
                     deeds: (deeds, self.deeds.len() as u32),
@@ -581,6 +665,7 @@ impl Known {
             }
         }
         reading.left = NONE;
+        Ok(())
     }
 
     fn place(
@@ -611,6 +696,7 @@ impl Reading {
         (self.unfenced, self.leaves_behind) = (0, 0);
         (self.beside, self.alone, self.code) = (0, false, None);
         self.holders.begin();
+        self.unsettled = false;
         self.went.clear();
         self.entered.resize_with(FEW_THREADS, VecDeque::new);
         self.entered.iter_mut().for_each(VecDeque::clear);
@@ -621,6 +707,7 @@ impl Reading {
         (self.running, self.left) = (thread, place);
         (self.found, self.accessed, self.replaced) = (None, false, NONE);
         self.stores = false;
+        self.looks.begin();
         self.bytes.clear();
         self.deeds.clear();
     }

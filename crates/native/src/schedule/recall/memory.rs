@@ -18,6 +18,28 @@ impl Span {
         (u64::MAX >> (64 - u32::from(self.length))) << self.at
     }
 
+    pub(super) fn length(self) -> usize {
+        self.length.into()
+    }
+
+    /// Bytes of it that are next to each other and in a mask, and how far they are shifted in its value.
+    pub(super) fn pieces(self, mask: u64) -> impl Iterator<Item = (Span, u32)> {
+        let mut left = self.mask() & mask;
+        std::iter::from_fn(move || {
+            (left != 0).then(|| {
+                let at = left.trailing_zeros();
+                let length = (left >> at).trailing_ones();
+                let piece = Span {
+                    at: at as u8,
+                    length: length as u8,
+                    ..self
+                };
+                left &= !piece.mask();
+                (piece, 8 * (at - u32::from(self.at)))
+            })
+        })
+    }
+
     fn bytes(self) -> std::ops::Range<usize> {
         let at = usize::from(self.at);
         at..at + usize::from(self.length)

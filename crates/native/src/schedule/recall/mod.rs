@@ -4,11 +4,11 @@
 //!
 //! A thread is at a *place*: right before a step. What its step found (the value of a load, the end of the thread that it joined)
 //! says where it comes next, and what it writes into the trace on the way. Places form a tree for each thread, and for each place
-//! at which it may be created. Memory that steps access is kept here ([`memory`]); accesses that are no steps must find the same
-//! whatever the schedule is ([`plain`]).
+//! at which it may be created. Memory that steps access is kept here ([`memory`]), and who has which mutex ([`holders`]); accesses that are
+//! no steps find the same whatever the schedule is ([`plain`]), or that is kept, too ([`looks`]).
 //!
-//! All of that is given up, for a search, where something else could make a difference: locks, calls of the system or of libraries,
-//! the heap, loops that wait, persistent memory. The runtime says so ([`landfall_vocab::shared::SlotHeader::opaque`]), or a record
+//! All of that is given up, for a search, where something else could make a difference: calls of the system or of libraries, the heap,
+//! loops that wait, conditions, persistent memory. The runtime says so ([`landfall_vocab::shared::SlotHeader::opaque`]), or a record
 //! does that is not known here. Some executions are run all the same, to compare.
 
 mod additions;
@@ -16,6 +16,7 @@ mod continued;
 mod course;
 mod holders;
 mod known;
+mod looks;
 mod memory;
 mod plain;
 mod play;
@@ -26,13 +27,15 @@ use crate::job::{Job, Policy};
 use additions::Additions;
 pub(super) use additions::TraceSizes;
 use continued::Continued;
-use known::Known;
+use known::{Known, NotLearned};
 use landfall_explore::schedule::{self, Birth, Process, Trace};
 use landfall_vocab::shared::{FEW_THREADS, MOST_CHOICES};
 use play::Player;
 
 /// Executions that are put together between two that are run as well; at first, as many as there were before.
 const COMPARE_EVERY: u64 = 8192;
+/// So often all that is known begins anew, because what more bytes hold must be kept.
+const MOST_ANEW: u32 = 64;
 /// After so many that went on from the one before, each at once, nothing is asked for ahead of its time.
 const AT_ONCE: u32 = 4;
 
@@ -51,6 +54,8 @@ pub(super) struct Recall {
     continued: Continued,
     /// Executions in a row that went on from the one before.
     at_once: u32,
+    /// How often it turned out that what more bytes hold must be kept.
+    anew: u32,
     /// Who is like whom, where these were born.
     alike: (Vec<Birth>, Vec<Process>),
 }
@@ -184,8 +189,13 @@ impl Recall {
             self.known.learns_nothing();
             return;
         };
-        if self.known.learn(trace, job.threads.buffered, code).is_err() {
-            self.give_up();
+        while let Err(why) = self.known.learn(trace, job.threads.buffered, code) {
+            if why == NotLearned::Inexplicable || self.anew >= MOST_ANEW {
+                return self.give_up();
+            }
+            self.anew += 1;
+            self.known.start_over();
+            self.additions = self.additions.take().map(|_| Additions::default());
         }
     }
 

@@ -1,5 +1,5 @@
-//! Accesses that are no steps, and whose values nobody is told. What a thread does may depend on them only where they say the same
-//! whenever the thread comes there: nobody else stores there meanwhile.
+//! Accesses that are no steps. What a thread does does not depend on the schedule where they say the same whenever it comes there: nobody
+//! else stores there meanwhile. Of other bytes it is kept what they hold, and what a thread finds there is looked up ([`super::looks`]).
 
 use rustc_hash::FxHashMap;
 
@@ -31,12 +31,14 @@ struct LineUses {
     written: u64,
     stepped: u64,
     stepped_written: u64,
+    /// What they hold is kept, and who reads them finds that.
+    told: u64,
 }
 
 impl LineUses {
-    /// Is every byte either accessed by steps, or by others, or never written?
-    fn is_apart(&self) -> bool {
-        self.written & self.stepped == 0 && self.read & self.stepped_written == 0
+    /// Bytes that are accessed by steps and by others, and written.
+    fn mixed(&self) -> u64 {
+        (self.written & self.stepped | self.read & self.stepped_written) & !self.told
     }
 }
 
@@ -56,7 +58,14 @@ fn bytes_of(object: u64) -> (u64, u64) {
 }
 
 impl PlainUses {
-    /// A thread accesses these bytes, which is no step; false if what it finds there may depend on the schedule.
+    /// Is it kept what some of these bytes hold?
+    pub(super) fn is_told(&self, object: u64) -> bool {
+        let (line, mask) = bytes_of(object);
+        { self.lines.get(&line) }.is_some_and(|line| line.told & mask != 0)
+    }
+
+    /// A thread accesses these bytes, which is no step; false if what it finds there may depend on the schedule. It has to be kept from then
+    /// on what they hold.
     pub(super) fn is_settled(
         &mut self,
         thread: usize,
@@ -75,13 +84,16 @@ impl PlainUses {
         if line.uses.contains(&this) {
             return true;
         }
-        let alone = !line.uses.iter().any(|other| this.meets(other));
+        let met = { line.uses.iter() }.filter(|other| this.meets(other));
+        let met = met.fold(0, |all, other| all | this.mask & other.mask);
         line.uses.push(this);
         match writes {
             true => line.written |= mask,
             false => line.read |= mask,
         }
-        alone && line.is_apart()
+        let unsettled = met & !line.told | line.mixed();
+        line.told |= unsettled;
+        unsettled == 0
     }
 
     /// A step does; false if others than steps do, too.
@@ -92,6 +104,8 @@ impl PlainUses {
         if writes {
             line.stepped_written |= mask;
         }
-        line.is_apart()
+        let mixed = line.mixed();
+        line.told |= mixed;
+        mixed == 0
     }
 }
