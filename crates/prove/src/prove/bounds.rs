@@ -56,8 +56,17 @@ pub fn certified_bounds(
         });
         let further: Vec<(Lit, String)> = further.collect();
         let asked = ask(&mut encoding, further, options, (name, certificates));
-        bounds.exceeded.extend(asked.exceeded);
-        bounds.undecided.extend(asked.undecided);
+        for (all, new) in [
+            (&mut bounds.exceeded, asked.exceeded),
+            (&mut bounds.undecided, asked.undecided),
+        ] {
+            // The same loop may go on before a failure and after it.
+            for label in new {
+                if !all.contains(&label) {
+                    all.push(label);
+                }
+            }
+        }
         bounds.sizes.add(&asked.sizes);
         if options.one_bound && !bounds.exceeded.is_empty() {
             break;
