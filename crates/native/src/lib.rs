@@ -75,5 +75,5 @@ pub use schedule::{
 pub use server::Server;
 pub use sites::{Position, Sites};
 pub use subject::{Budget, MistakesOf, NativeSubject, Notice};
-pub use symbols::{Symbols, type_name};
+pub use symbols::{Symbols, demangled, type_name};
 pub use volatile::{goes_with_the_run, volatile};

@@ -226,7 +226,8 @@ pub fn type_name(mangled: &str) -> String {
     name.unwrap_or_else(|| mangled.to_owned())
 }
 
-pub(crate) fn demangled(symbol: &str) -> String {
+/// The name of a function, as people write it.
+pub fn demangled(symbol: &str) -> String {
     if symbol.starts_with("_Z") || symbol.starts_with("_R") {
         return addr2line::demangle_auto(symbol.into(), None).into_owned();
     }

@@ -20,6 +20,8 @@ pub struct ProofOptions {
     pub max_states: usize,
     /// Robustness: when two states are the same.
     pub alike: SameState,
+    /// Bounds: one that some execution exceeds is enough; the next question is about more rounds.
+    pub one_bound: bool,
 }
 
 /// When is what a power failure left what some execution showed?
@@ -39,6 +41,7 @@ impl Default for ProofOptions {
             search: SearchOptions::default(),
             max_states: 10_000,
             alike: SameState::default(),
+            one_bound: false,
         }
     }
 }
@@ -70,6 +73,18 @@ pub struct Sizes {
 }
 
 impl Sizes {
+    /// Of the larger of the two; counts of the search add up.
+    fn add(&mut self, other: &Sizes) {
+        self.events = self.events.max(other.events);
+        self.variables = self.variables.max(other.variables);
+        self.clauses = self.clauses.max(other.clauses);
+        self.nodes = self.nodes.max(other.nodes);
+        self.fixed_edges = self.fixed_edges.max(other.fixed_edges);
+        self.guarded_edges = self.guarded_edges.max(other.guarded_edges);
+        self.questions += other.questions;
+        self.add_effort(&other.effort);
+    }
+
     /// Of the largest question; counts of the search add up.
     fn include(&mut self, encoding: &Encoding, solver: &dyn Backend, questions: usize) {
         let ordering = &encoding.ordering;
@@ -80,7 +95,10 @@ impl Sizes {
         self.fixed_edges = self.fixed_edges.max(ordering.fixed.len());
         self.guarded_edges = self.guarded_edges.max(ordering.guarded.len());
         self.questions += questions;
-        let effort = solver.effort();
+        self.add_effort(&solver.effort());
+    }
+
+    fn add_effort(&mut self, effort: &Effort) {
         self.effort.conflicts += effort.conflicts;
         self.effort.theory.edges += effort.theory.edges;
         self.effort.theory.conflicts += effort.theory.conflicts;

@@ -11,6 +11,17 @@ use std::rc::Rc;
 type AddressDomain = Option<Rc<ValueSet>>;
 
 impl CMachine<'_> {
+    /// The value, if there is but one that it can have.
+    pub(super) fn only(&mut self, term: Term) -> Option<u64> {
+        self.program.terms.constant_of(term).or_else(|| {
+            let known = self.domain(term)?;
+            match (known.values.as_slice(), known.open) {
+                (&[value], false) => Some(value),
+                _ => None,
+            }
+        })
+    }
+
     /// The values a term can have, as far as it is known; asks for those of the memory it was read from.
     pub(super) fn domain(&mut self, term: Term) -> AddressDomain {
         if let Some(known) = self.domains.get(&term) {

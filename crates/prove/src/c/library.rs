@@ -383,6 +383,7 @@ impl<'m> CMachine<'m> {
                 }
                 return self.answers(to);
             }
+            "qsort" => return self.sort(state, values, here),
             "memcmp" | "bcmp" => return self.compare_bytes(state, values),
             "strlen" => return self.text_length(state, values),
             _ if name.starts_with("llvm.memcpy.") || name.starts_with("llvm.memmove.") => {
@@ -404,7 +405,7 @@ impl<'m> CMachine<'m> {
                 return self.gives(64, at);
             }
             _ if name.starts_with("llvm.") => return self.intrinsic(name, values),
-            _ => return Ok(LibraryAnswer::Unknown),
+            _ => return self.standard_call(state, name, values, here),
         }
         Ok(LibraryAnswer::Done)
     }

@@ -74,6 +74,9 @@ pub(super) struct CMachine<'m> {
     pub(super) woken: Vec<Term>,
     /// For how many threads barriers wait.
     pub(super) parties: FxHashMap<u64, u64>,
+    /// By attribute: the type of mutexes that are made with it. And mutexes that were made recursive.
+    pub(super) mutex_types: FxHashMap<u64, u64>,
+    pub(super) recursive: FxHashSet<u64>,
     /// Locks that were initialised, and when.
     pub(super) renewed: Vec<(u64, Term)>,
     /// Where the whole process ends in the middle.
@@ -138,6 +141,8 @@ impl<'m> CMachine<'m> {
             waiting: Vec::new(),
             woken: Vec::new(),
             parties: FxHashMap::default(),
+            mutex_types: FxHashMap::default(),
+            recursive: FxHashSet::default(),
             renewed: Vec::new(),
             exits: Vec::new(),
             asked: false,

@@ -1,5 +1,6 @@
 //! Mutexes, reader-writer locks, semaphores and conditions. The state of each is one word.
 
+use super::knowledge::ValueSet;
 use super::library::LibraryAnswer;
 use super::machine::{CMachine, CPhase, CState, CValue, Go, Stop};
 use super::waiting::WaitEffect;
@@ -7,6 +8,12 @@ use crate::term::{Op, Term, Terms};
 
 const BUSY: u64 = 16;
 const TIMED_OUT: u64 = 110;
+
+/// Types of mutexes, and where glibc's static ones say which they are.
+const NORMAL: u64 = 0;
+const RECURSIVE: u64 = 1;
+const ADAPTIVE: u64 = 3;
+const KIND: usize = 16;
 
 /// A writer has it.
 const WRITER: u64 = 1 << 32;
@@ -26,6 +33,28 @@ fn is(terms: &mut Terms, a: Term, k: u64) -> Term {
 
 fn take(terms: &mut Terms, old: Term) -> (Term, Term) {
     (is(terms, old, 0), terms.constant(64, 1))
+}
+
+/// Of a recursive mutex, whose word is its owner and how often that has it.
+const OWNER: u8 = 32;
+
+fn take_again(terms: &mut Terms, old: Term, thread: usize) -> (Term, Term) {
+    let own = terms.constant(64, (thread as u64 + 1) << OWNER);
+    let mask = terms.constant(64, !0 << OWNER);
+    let owner = terms.binary(Op::And, old, mask);
+    let (free, mine) = (is(terms, old, 0), terms.eq(owner, own));
+    let first = add(terms, own, 1);
+    let more = add(terms, old, 1);
+    let possible = terms.or(free, mine);
+    (possible, terms.choose(mine, more, first))
+}
+
+fn give_one_back(terms: &mut Terms, old: Term) -> (Term, Term) {
+    let less = add(terms, old, u64::MAX);
+    let count = terms.extract(less, 0, OWNER);
+    let last = is(terms, count, 0);
+    let free = terms.constant(64, 0);
+    (terms.truth(true), terms.choose(last, free, less))
 }
 
 fn write_lock(terms: &mut Terms, old: Term) -> (Term, Term) {
@@ -218,28 +247,95 @@ fn give_up(terms: &mut Terms, old: Term, thread: usize) -> (Term, Term) {
     (terms.truth(true), terms.choose(reached, woken, alone))
 }
 
+/// Objects that one call may be about.
+const MOST_OBJECTS: usize = 16;
+
 impl CMachine<'_> {
-    /// Calls about one object, which is the first argument.
+    /// Calls about one object, which is the first argument; waits for conditions have a mutex as well.
     pub(super) fn object_call(
         &mut self,
         state: &mut CState,
         name: &str,
         values: &[CValue],
     ) -> Go<LibraryAnswer> {
+        let objects = 1 + usize::from(name.starts_with("pthread_cond_") && name.contains("wait"));
+        for at in 0..objects {
+            if let Some(&CValue::Int(pointer)) = values.get(at)
+                && self.program.terms.constant_of(pointer).is_none()
+                && let Some(known) = self.domain(pointer)
+                && known.values.len() <= MOST_OBJECTS
+            {
+                return self.call_for_each(state, name, values, (at, pointer, &known));
+            }
+        }
+        self.one_object_call(state, name, values)
+    }
+
+    /// Which object it is depends on what was read: one call for each that it can be.
+    fn call_for_each(
+        &mut self,
+        state: &mut CState,
+        name: &str,
+        values: &[CValue],
+        (at, pointer, known): (usize, Term, &ValueSet),
+    ) -> Go<LibraryAnswer> {
+        let mut after: Option<(CState, Option<CValue>)> = None;
+        let mut some = self.program.terms.truth(false);
+        for &value in &known.values {
+            let this = self.program.terms.constant(64, value);
+            let is = self.program.terms.eq(pointer, this);
+            some = self.program.terms.or(some, is);
+            let mut way = state.clone();
+            if self.assume(&mut way, is).is_err() {
+                continue;
+            }
+            let mut values = values.to_vec();
+            values[at] = CValue::Int(this);
+            match self.object_call(&mut way, name, &values) {
+                Ok(LibraryAnswer::Done) => {}
+                Ok(unknown) => return Ok(unknown),
+                Err(Stop::Ended) => continue,
+                refused => return refused,
+            }
+            let answer = self.answer.take();
+            after = Some(match after {
+                None => (way, answer),
+                Some(before) => self.meet_returns(before, (way, answer)),
+            });
+        }
+        if known.open {
+            self.check(state, some, "a lock or the like where there is no object")?;
+        }
+        let (met, answer) = after.ok_or(Stop::Ended)?;
+        *state = met;
+        self.answer = answer;
+        Ok(LibraryAnswer::Done)
+    }
+
+    fn one_object_call(
+        &mut self,
+        state: &mut CState,
+        name: &str,
+        values: &[CValue],
+    ) -> Go<LibraryAnswer> {
+        let thread = self.thread;
         let effect: WaitEffect = match name {
             "pthread_mutex_lock"
             | "pthread_spin_lock"
             | "pthread_mutex_trylock"
             | "pthread_spin_trylock"
-            | "pthread_mutex_timedlock" => &take,
-            "pthread_rwlock_wrlock" | "pthread_rwlock_trywrlock" | "pthread_rwlock_timedwrlock" => {
-                &write_lock
-            }
-            "pthread_rwlock_rdlock" | "pthread_rwlock_tryrdlock" | "pthread_rwlock_timedrdlock" => {
-                &read_lock
-            }
+            | "pthread_mutex_timedlock"
+            | "pthread_mutex_clocklock" => &take,
+            "pthread_rwlock_wrlock"
+            | "pthread_rwlock_trywrlock"
+            | "pthread_rwlock_timedwrlock"
+            | "pthread_rwlock_clockwrlock" => &write_lock,
+            "pthread_rwlock_rdlock"
+            | "pthread_rwlock_tryrdlock"
+            | "pthread_rwlock_timedrdlock"
+            | "pthread_rwlock_clockrdlock" => &read_lock,
             "pthread_rwlock_unlock" => &leave,
-            "sem_wait" | "sem_trywait" | "sem_timedwait" => &down,
+            "sem_wait" | "sem_trywait" | "sem_timedwait" | "sem_clockwait" => &down,
             "sem_post" => &up,
             "pthread_cond_signal" => &|terms, old| signal(terms, old, false),
             "pthread_cond_broadcast" => &|terms, old| signal(terms, old, true),
@@ -254,6 +350,15 @@ impl CMachine<'_> {
                     self.renew(state, pointer);
                 }
                 let at = self.sync_object(state, pointer)?;
+                match name {
+                    "pthread_mutex_init" => self.learn_mutex_type(at, values)?,
+                    "pthread_mutex_unlock" if self.is_recursive(at) => {
+                        let always = self.program.terms.truth(true);
+                        self.rmw_at(state, at, 8, always, &give_one_back)?;
+                        return self.gives(32, 0);
+                    }
+                    _ => {}
+                }
                 self.put(state, at, 0)?;
                 return self.gives(32, 0);
             }
@@ -270,16 +375,22 @@ impl CMachine<'_> {
             | "pthread_rwlock_destroy"
             | "pthread_cond_destroy"
             | "sem_destroy" => return self.gives(32, 0),
-            "pthread_cond_wait" | "pthread_cond_timedwait" => {
-                return self.wait(state, values, name.ends_with("timedwait"));
+            "pthread_cond_wait" | "pthread_cond_timedwait" | "pthread_cond_clockwait" => {
+                return self.wait(state, values, name != "pthread_cond_wait");
             }
+            "pthread_mutexattr_settype" => return self.set_mutex_type(values),
             _ => return Ok(LibraryAnswer::Unknown),
         };
         let pointer = self.number(values, 0)?;
         let at = self.sync_object(state, pointer)?;
+        let again = |terms: &mut Terms, old: Term| take_again(terms, old, thread);
+        let effect: WaitEffect = match name.starts_with("pthread_mutex_") && self.is_recursive(at) {
+            true => &again,
+            false => effect,
+        };
         let refused = match name {
-            _ if name.contains("_timed") => TIMED_OUT,
-            "sem_trywait" => u64::MAX,
+            "sem_trywait" | "sem_timedwait" | "sem_clockwait" => u64::MAX,
+            _ if name.contains("_timed") || name.contains("_clock") => TIMED_OUT,
             _ if name.contains("_try") => BUSY,
             "pthread_cond_signal" | "pthread_cond_broadcast" => 0,
             _ => {
@@ -287,15 +398,50 @@ impl CMachine<'_> {
                 return self.gives(32, 0);
             }
         };
-        let refused = match name {
-            "sem_timedwait" => u64::MAX,
-            _ => refused,
-        };
         let done = self.attempt(state, at, effect)?;
         let terms = &mut self.program.terms;
         let (zero, refused) = (terms.constant(32, 0), terms.constant(32, refused));
         let answer = terms.choose(done, zero, refused);
         self.answers(answer)
+    }
+
+    /// What an attribute says of mutexes that are made with it.
+    fn set_mutex_type(&mut self, values: &[CValue]) -> Go<LibraryAnswer> {
+        let attribute = self.number(values, 0)?;
+        let of = self.length(values, 1, "the type of a mutex")?;
+        let Some(attribute) = self.program.terms.constant_of(attribute) else {
+            return self.refuse("which attribute it is depends on what was read");
+        };
+        self.mutex_types.insert(attribute, of);
+        self.gives(32, 0)
+    }
+
+    fn learn_mutex_type(&mut self, at: u64, values: &[CValue]) -> Go<()> {
+        let attribute = match values.get(1) {
+            Some(&CValue::Int(term)) => self.program.terms.constant_of(term),
+            _ => None,
+        };
+        let Some(attribute) = attribute else {
+            return self.refuse("with which attributes a mutex is made depends on what was read");
+        };
+        let of = self.mutex_types.get(&attribute).copied().unwrap_or(NORMAL);
+        match of {
+            NORMAL | ADAPTIVE => _ = self.recursive.remove(&at),
+            RECURSIVE => _ = self.recursive.insert(at),
+            _ => return self.refuse("a mutex that looks for errors"),
+        }
+        Ok(())
+    }
+
+    /// Was it made recursive, or is it so from the beginning?
+    fn is_recursive(&self, at: u64) -> bool {
+        self.recursive.contains(&at) || {
+            let bytes = self.knowledge.object(at & !super::knowledge::LOCKS, 1);
+            bytes.is_some_and(|(base, object)| {
+                let kind = ((at & !super::knowledge::LOCKS) - base) as usize + KIND;
+                object.initial.get(kind) == Some(&(RECURSIVE as u8))
+            })
+        }
     }
 
     pub(super) fn put(&mut self, state: &mut CState, at: u64, value: u64) -> Go<()> {
@@ -356,6 +502,9 @@ impl CMachine<'_> {
             self.sync_object(state, condition)?,
             self.sync_object(state, mutex)?,
         );
+        if self.is_recursive(mutex) {
+            return self.refuse("a wait for a condition with a recursive mutex");
+        }
         self.attempt(state, condition, &|terms, old| enlist(terms, old, thread))?;
         self.put(state, mutex, 0)?;
         let mut answer = self.program.terms.constant(32, 0);

@@ -5,6 +5,14 @@ use super::library::LibraryAnswer;
 use super::machine::{CMachine, CODE, CPhase, CState, CValue, Followed, Go, Stop};
 use crate::program::{ProofEventKind, ThreadId};
 use crate::term::Term;
+use landfall_ir::{Function, Type};
+
+/// What a new thread runs: a function of one argument, and then what deletes that.
+pub(super) struct ThreadBody {
+    pub(super) function: Term,
+    pub(super) argument: Option<CValue>,
+    pub(super) afterwards: Option<Term>,
+}
 
 impl<'m> CMachine<'m> {
     pub(super) fn thread_call(
@@ -21,7 +29,12 @@ impl<'m> CMachine<'m> {
         match name {
             "pthread_create" => {
                 let (to, function) = (argument(self, 0)?, argument(self, 2)?);
-                self.create(state, to, function, values.get(3).cloned(), here)?;
+                let body = ThreadBody {
+                    function,
+                    argument: values.get(3).cloned(),
+                    afterwards: None,
+                };
+                self.create(state, to, body, here)?;
             }
             "pthread_join" => {
                 let (handle, to) = (argument(self, 0)?, argument(self, 1)?);
@@ -44,12 +57,15 @@ impl<'m> CMachine<'m> {
         Ok(LibraryAnswer::Done)
     }
 
-    fn create(
+    pub(super) fn create(
         &mut self,
         state: &mut CState,
         to: Term,
-        function: Term,
-        argument: Option<CValue>,
+        ThreadBody {
+            function,
+            argument,
+            afterwards,
+        }: ThreadBody,
         here: CallContext,
     ) -> Go<()> {
         if self.phase == CPhase::After {
@@ -57,12 +73,7 @@ impl<'m> CMachine<'m> {
                 "a thread is created after the power failure: let `main` return before, in a branch of `lf_failures() > 0`",
             );
         }
-        let target = self.program.terms.constant_of(function);
-        let name = target
-            .and_then(|at| at.checked_sub(CODE))
-            .and_then(|at| self.functions.get((at / 16) as usize))
-            .cloned();
-        let Some(body) = name.and_then(|name| self.module.function(&name)) else {
+        let Some(body) = self.function(function) else {
             return self.refuse("which function the thread runs is not known here");
         };
         let number = self.knowledge.thread(here);
@@ -85,8 +96,14 @@ impl<'m> CMachine<'m> {
         let calls = std::mem::take(&mut self.calls);
         let left = std::mem::take(&mut self.left);
         let place = self.here;
-        let outcome = self.run(body, argument.into_iter().collect(), state.clone(), here)?;
-        let mut ended = outcome;
+        let arguments: Vec<CValue> = argument.into_iter().collect();
+        let mut ended = self.run(body, arguments.clone(), state.clone(), here)?;
+        if let (Some(delete), Some((after, _))) = (afterwards, &mut ended) {
+            match self.call_pointer(after, delete, arguments, &Type::Void, here) {
+                Err(Stop::Ended) => ended = None,
+                other => _ = other?,
+            }
+        }
         for exited in std::mem::replace(&mut self.left, left) {
             ended = Some(match ended {
                 None => exited,
@@ -114,8 +131,21 @@ impl<'m> CMachine<'m> {
         Ok(())
     }
 
-    fn join(&mut self, state: &mut CState, handle: Term, to: Term) -> Go<()> {
+    /// The function that is there, if it is one of the program's.
+    pub(super) fn function(&mut self, pointer: Term) -> Option<&'m Function> {
+        let at = self.only(pointer)?.checked_sub(CODE)?;
+        let name = self.functions.get((at / 16) as usize)?;
+        self.module.function(name)
+    }
+
+    pub(super) fn join(&mut self, state: &mut CState, handle: Term, to: Term) -> Go<()> {
         let number = self.program.terms.constant_of(handle);
+        if number.is_none()
+            && let Some(known) = self.domain(handle)
+            && !known.open
+        {
+            return self.join_each(state, handle, to, &known.values);
+        }
         let at = self
             .followed
             .iter()
@@ -147,6 +177,30 @@ impl<'m> CMachine<'m> {
         {
             self.store(state, to, value, super::access::AccessWay::Cached)?;
         }
+        Ok(())
+    }
+
+    /// Which thread it is depends on what was read.
+    fn join_each(&mut self, state: &mut CState, handle: Term, to: Term, all: &[u64]) -> Go<()> {
+        let mut after: Option<CState> = None;
+        for &value in all {
+            let this = self.program.terms.constant(64, value);
+            let is = self.program.terms.eq(handle, this);
+            let mut way = state.clone();
+            if self.assume(&mut way, is).is_err() {
+                continue;
+            }
+            match self.join(&mut way, this, to) {
+                Ok(()) => {}
+                Err(Stop::Ended) => continue,
+                refused => return refused,
+            }
+            after = Some(match after {
+                None => way,
+                Some(before) => self.meet(before, way),
+            });
+        }
+        *state = after.ok_or(Stop::Ended)?;
         Ok(())
     }
 

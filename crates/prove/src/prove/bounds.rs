@@ -5,7 +5,7 @@ use crate::certificate::{Certificates, NoCertificates, ProofLog};
 use crate::cnf::Lit;
 use crate::encode::{Encoding, View};
 use crate::program::{Check, ProofEventKind, ProofProgram};
-use crate::solver::{Answer, open, open_logged};
+use crate::solver::{Answer, open_logged};
 
 /// A proof holds for what lies within the bounds; these are the ones that some execution exceeds.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -50,64 +50,77 @@ pub fn certified_bounds(
             continue;
         }
         let mut encoding = Encoding::new(program, view);
-        let further = ask(&mut encoding, places, options, &mut bounds);
-        if bounds.exceeded.is_empty() && bounds.undecided.is_empty() {
-            certify(&mut encoding, &further, options, (name, certificates));
+        let further = places.iter().map(|place| {
+            let (guard, holds) = (encoding.truth(place.guard), encoding.truth(place.holds));
+            (encoding.formula.and(guard, !holds), place.label.clone())
+        });
+        let further: Vec<(Lit, String)> = further.collect();
+        let asked = ask(&mut encoding, further, options, (name, certificates));
+        for (all, new) in [
+            (&mut bounds.exceeded, asked.exceeded),
+            (&mut bounds.undecided, asked.undecided),
+        ] {
+            // The same loop may go on before a failure and after it.
+            for label in new {
+                if !all.contains(&label) {
+                    all.push(label);
+                }
+            }
+        }
+        bounds.sizes.add(&asked.sizes);
+        if options.one_bound && !bounds.exceeded.is_empty() {
+            break;
         }
     }
     bounds
 }
 
-/// That no execution goes further is proved once more, in one question, if somebody wants to see it.
-fn certify(
-    encoding: &mut Encoding,
-    further: &[Lit],
-    options: &ProofOptions,
-    (name, certificates): (&str, &mut dyn Certificates),
-) {
-    encoding.formula.clause(further);
-    let asks = "Is there an execution that goes on where a loop was cut? That one does is part of formula.cnf.\n";
-    if let Some(log) = ProofLog::begin(certificates, name, asks, encoding) {
-        let (formula, ordering) = (&encoding.formula, &encoding.ordering);
-        let mut solver = open_logged(formula, ordering, &options.search, Some(&log));
-        if solver.solve(&[]) != Answer::Unsatisfiable {
-            certificates.failed(std::io::Error::other("the time was up"));
-        }
-        drop(solver);
-        log.end(certificates);
-    }
-}
-
-/// The literals that say: here an execution goes on.
+/// Asks for an execution that goes on somewhere, then for one that goes on somewhere else, until there is none. That there is none at
+/// all, which is what a proof needs, is one question; and so is that there is one.
 fn ask(
     encoding: &mut Encoding,
-    places: &[Check],
+    mut further: Vec<(Lit, String)>,
     options: &ProofOptions,
-    bounds: &mut Bounds,
-) -> Vec<Lit> {
-    let exceeded: Vec<Lit> = places
-        .iter()
-        .map(|place| {
-            let (guard, holds) = (encoding.truth(place.guard), encoding.truth(place.holds));
-            encoding.formula.and(guard, !holds)
-        })
-        .collect();
-    let mut solver = open(&encoding.formula, &encoding.ordering, &options.search);
-    for (place, &literal) in places.iter().zip(&exceeded) {
-        // Unrolled bodies have the label of their loop.
-        if bounds.exceeded.contains(&place.label) {
-            continue;
-        }
-        match solver.solve(&[literal]) {
-            Answer::Satisfiable => bounds.exceeded.push(place.label.clone()),
-            Answer::Unknown => bounds.undecided.push(place.label.clone()),
-            Answer::Unsatisfiable => {}
+    (name, certificates): (&str, &mut dyn Certificates),
+) -> Bounds {
+    let mut bounds = Bounds::default();
+    let some = |further: &[(Lit, String)]| further.iter().map(|(l, _)| *l).collect::<Vec<_>>();
+    encoding.formula.clause(&some(&further));
+    let asks = "Is there an execution that goes on where a loop was cut? That one does is part of formula.cnf.\n";
+    let log = ProofLog::begin(certificates, name, asks, encoding);
+    let (formula, ordering) = (&encoding.formula, &encoding.ordering);
+    let mut solver = open_logged(formula, ordering, &options.search, log.as_ref());
+    let mut questions = 0;
+    while !further.is_empty() {
+        questions += 1;
+        match solver.solve(&[]) {
+            Answer::Unsatisfiable => break,
+            Answer::Unknown => {
+                let mut labels: Vec<String> = further.drain(..).map(|(_, label)| label).collect();
+                labels.dedup();
+                bounds.undecided = labels;
+            }
+            Answer::Satisfiable => {
+                for (literal, label) in &further {
+                    if solver.holds(*literal) && !bounds.exceeded.contains(label) {
+                        bounds.exceeded.push(label.clone());
+                    }
+                }
+                if options.one_bound {
+                    break;
+                }
+                // Unrolled bodies have the label of their loop.
+                further.retain(|(_, label)| !bounds.exceeded.contains(label));
+                solver.add_clause(&some(&further));
+            }
         }
     }
+    bounds.sizes.include(encoding, solver.as_ref(), questions);
+    drop(solver);
+    if let Some(log) = log {
+        log.end(certificates);
+    }
     bounds
-        .sizes
-        .include(encoding, solver.as_ref(), places.len());
-    exceeded
 }
 
 #[cfg(test)]

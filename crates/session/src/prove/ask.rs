@@ -105,8 +105,13 @@ pub(crate) fn answers(
         let mut limits = Vec::new();
         let here = |answer: &PropertyAnswer| may_change(answer) && answer.unroll == unroll;
         if all.answers.iter().any(here) {
+            // Which loops they all are is of interest where no further round is asked about.
+            let asked = ProofOptions {
+                one_bound: unroll < args.unroll,
+                ..options
+            };
             let mut part = PartOfFolder::new(folder.as_deref_mut(), "bounds", unroll);
-            let bounds = prove::certified_bounds(&program, &options, &mut part);
+            let bounds = prove::certified_bounds(&program, &asked, &mut part);
             limits = [bounds.exceeded, bounds.undecided].concat();
         }
         all.rounds.push(ProofRound {
@@ -142,8 +147,10 @@ fn bounds(source: &ProofSource, args: &ProveOptions) -> Vec<u32> {
     if !source.has_loops() {
         return vec![1];
     }
-    let doubling = std::iter::successors(Some(2u32), |k| k.checked_mul(2));
-    let mut all: Vec<u32> = doubling.take_while(|&k| k < args.unroll).collect();
+    // 2, 3, 4, 6, 8, 12, …: what a proof takes grows so fast with them that one too many costs more than all fewer ones.
+    let powers = std::iter::successors(Some(2u32), |k| k.checked_mul(2));
+    let steps = powers.flat_map(|k| [k, k.saturating_add(k / 2)]);
+    let mut all: Vec<u32> = steps.take_while(|&k| k < args.unroll).collect();
     all.push(args.unroll);
     all
 }

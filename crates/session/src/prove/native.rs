@@ -67,9 +67,11 @@ pub(crate) fn replayable(
         }
     }
     let Some((failures, runs)) = shown(&mut replayer, refutation, property)? else {
-        return Ok(Err(
-            "no power failure of the native run of that schedule leads to it".to_owned(),
-        ));
+        let why = match refutation.failed {
+            true => "no power failure of the native run of that schedule leads to it",
+            false => "the native run that was made of that schedule does not lead to it",
+        };
+        return Ok(Err(why.to_owned()));
     };
     let last = &runs[runs.len() - 1].execution.outcome;
     let names = replayer.names(failures.len());

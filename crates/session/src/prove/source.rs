@@ -145,10 +145,19 @@ impl ProofSource {
                     arguments: program.arguments.clone(),
                     ..c::Bounds::default()
                 };
-                c::translate(&program.module, &bounds, &lines)
+                c::translate(&program.module, &bounds, &lines).map_err(|mut refusal| {
+                    refusal.what = said(&refusal.what);
+                    refusal
+                })
             }
         }
     }
+}
+
+/// With the names of functions in it as people write them.
+fn said(what: &str) -> String {
+    let parts = what.split('`').map(landfall_native::demangled);
+    parts.collect::<Vec<_>>().join("`")
 }
 
 type Files = RefCell<HashMap<String, Option<Vec<String>>>>;
