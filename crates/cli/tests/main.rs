@@ -9,6 +9,7 @@ mod browser;
 mod cc;
 mod certificates;
 mod clock;
+mod draws;
 mod examples;
 mod explain;
 mod fix;

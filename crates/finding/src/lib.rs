@@ -29,8 +29,8 @@ pub use limit::Limit;
 pub use place::Place;
 pub use record::{CheckRecord, Digest, digest};
 pub use run::{
-    Assumption, AssumptionKind, Coverage, Equivalence, Isolation, LineCoverage, OutcomePlace,
-    RecoveryOutcome, Run, Sample, Scope, SearchSpace, Stats, StdinFile, Verdict,
+    Assumption, AssumptionKind, Coverage, DrawnSchedules, Equivalence, Isolation, LineCoverage,
+    OutcomePlace, RecoveryOutcome, Run, Sample, Scope, SearchSpace, Stats, StdinFile, Verdict,
 };
 pub use schedule::{Turn, TurnLine, TurnReason};
 pub use timeline::{Lane, LaneVersion, Phase, Row, RowRead, Survival, Timeline};

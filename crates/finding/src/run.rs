@@ -238,6 +238,24 @@ pub struct Stats {
     /// Where executions happened.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub isolation: Option<Isolation>,
+    /// What schedules drawn by ranks (`--draw pct`) promise.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub drawn: Option<DrawnSchedules>,
+}
+
+/// What schedules drawn by ranks promise: a mistake that takes `depth` steps in the right order was seen in each of them with a probability
+/// of at least 1 / (processes * steps ^ (depth - 1)).
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[schemars(deny_unknown_fields)]
+pub struct DrawnSchedules {
+    /// Steps that must come in the right order.
+    pub depth: u32,
+    /// Threads and their store buffers.
+    pub processes: u32,
+    /// Of the longest schedule.
+    pub steps: u32,
+    /// In all schedules together.
+    pub probability: f64,
 }
 
 /// What tells two executions of threads apart.

@@ -197,7 +197,20 @@ pub enum Policy {
     /// Another thread, the next in turn; stores wait as long as they can.
     PreemptFirst,
     /// Whoever these dice choose.
-    Dice(std::num::NonZeroU64),
+    Dice(std::num::NonZeroU64, Draw),
+}
+
+/// How dice choose.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Draw {
+    /// At each choice all are alike.
+    #[default]
+    Uniform,
+    /// Threads and store buffers have ranks, and the highest goes on (PCT, ASPLOS 2010). At `depth` - 1 steps among the first `length`
+    /// whoever would go on gets the lowest rank.
+    Ranks { depth: u32, length: u32 },
+    /// Each step has a rank, and gets another whenever a step that it depends on went first (POS, CAV 2018).
+    Order,
 }
 
 /// The number of a call that stands for all that are not named.

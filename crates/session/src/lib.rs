@@ -39,7 +39,7 @@ pub use landfall_native::watch_interrupts;
 pub use litmus_file::read_litmus;
 pub use observer::{Observer, Progress};
 pub use options::{
-    Cancel, CheckKind, MemoryModel, Options, PmFill, PreemptAt, PreemptIn, RaceOrder,
+    Cancel, CheckKind, MemoryModel, Options, PmFill, PreemptAt, PreemptIn, RaceOrder, ScheduleDraw,
     ScheduleOrder, Stdin, Target,
 };
 pub use outputs::{Texts, json, texts};

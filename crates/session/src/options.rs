@@ -128,6 +128,8 @@ pub struct Options {
     pub eager: bool,
     /// So many random power failures, or schedules, instead of all.
     pub random: Option<u32>,
+    /// How random schedules are drawn.
+    pub draw: ScheduleDraw,
     /// Which random ones.
     pub seed: u64,
     /// Only count the states that a tool without a look at reads would have to try.
@@ -223,6 +225,7 @@ impl Default for Options {
             no_share: false,
             eager: false,
             random: None,
+            draw: ScheduleDraw::Uniform,
             seed: 1,
             count_eager: false,
             model: MemoryModel::Tso,
@@ -454,6 +457,18 @@ impl From<PreemptIn> for Directive {
             PreemptIn::Without => Directive::Without,
         }
     }
+}
+
+/// How random schedules are drawn.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ScheduleDraw {
+    /// At each choice anew, all who can go on are alike.
+    Uniform,
+    /// By ranks of threads and store buffers, lowered at one step less than this (probabilistic concurrency testing).
+    Pct(u32),
+    /// By ranks of steps (partial-order sampling).
+    Pos,
 }
 
 /// Which schedules come first.

@@ -6,8 +6,8 @@ use crate::names::ProgramNames;
 use crate::options::{Asked, Stdin, Target};
 use landfall_finding::text::count;
 use landfall_finding::{
-    Assumption, Coverage, Equivalence, Finding, Isolation, Limit, Place, RecoveryOutcome, Run,
-    Sample, SearchSpace, Stats, StdinFile, Verdict, Word,
+    Assumption, Coverage, DrawnSchedules, Equivalence, Finding, Isolation, Limit, Place,
+    RecoveryOutcome, Run, Sample, SearchSpace, Stats, StdinFile, Verdict, Word,
 };
 use landfall_native::{Cut, Foreign, Outcome, Server, Symbols};
 use std::collections::BTreeMap;
@@ -28,6 +28,8 @@ pub(crate) struct SearchReport {
     pub(crate) schedules: u64,
     /// What tells them apart.
     pub(crate) equivalence: Equivalence,
+    /// What schedules drawn by ranks promise.
+    pub(crate) drawn: Option<DrawnSchedules>,
     /// How many there would be if threads that are alike were told apart.
     pub(crate) stand_for: u64,
     /// Executions that an assumption ended.
@@ -293,6 +295,7 @@ impl SearchReport {
                     false => 1,
                 },
                 equivalence: self.threaded.then_some(self.equivalence),
+                drawn: self.drawn.take(),
                 symmetric: (self.stand_for > self.schedules).then_some(self.stand_for),
                 assumed: self.assumed,
                 in_vain: self.in_vain,

@@ -5,6 +5,9 @@ use crate::reply;
 use crate::rewrite::{MOST_PLACES, TrappedPlace, entry};
 use core::sync::atomic::{AtomicU32, AtomicU64};
 
+/// Random schedules in which each step draws a rank of its own, and again whenever one that it depends on went first.
+pub const DRAW_ORDER: u32 = u32::MAX;
+
 /// Threads of a run, main included.
 pub const MOST_THREADS: usize = 512;
 /// With so many, they and their store buffers are bits of one word.
@@ -464,6 +467,10 @@ pub struct JobHeader {
     pub streams: u32,
     /// How often a timer that repeats goes off.
     pub signals: u32,
+    /// How these dice choose: 0 anew at each choice; [`DRAW_ORDER`]; otherwise by ranks, which so many less one changes of lower somewhere
+    /// among the first `length` steps.
+    pub draw: u32,
+    pub length: u32,
     pub unused: u32,
     /// Where a debugger stops: an access from this place of the program (0 for none) to one of these bytes, of this thread, when so many
     /// steps were taken.

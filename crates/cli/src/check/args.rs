@@ -4,7 +4,8 @@ use super::sealing::Directives;
 use crate::args::{Colour, Format, PlatformArg};
 use landfall::finding::{Allowed, Equivalence, RaceEffect, Severity};
 use landfall::{
-    CheckKind, MemoryModel, Options, PmFill, PreemptAt, RaceOrder, ScheduleOrder, Stdin, Target,
+    CheckKind, MemoryModel, Options, PmFill, PreemptAt, RaceOrder, ScheduleDraw, ScheduleOrder,
+    Stdin, Target,
 };
 use std::ffi::OsString;
 use std::num::NonZeroUsize;
@@ -160,6 +161,11 @@ pub(crate) struct CheckArgs {
     /// Try so many random power failures instead of all, or with threads so many random schedules: for programs too large to search
     #[arg(long, value_name = "N", conflicts_with_all = ["eager", "no_share"], help_heading = "Search")]
     pub(crate) random: Option<u32>,
+
+    /// With --random and threads: how schedules are drawn. At each choice anew (uniform); by ranks of threads and store buffers (pct=D),
+    /// which finds what takes D steps in the right order with a probability that is printed; by ranks of steps (pos)
+    #[arg(long, value_name = "HOW", value_parser = draw, requires = "random", help_heading = "Search")]
+    pub(crate) draw: Option<ScheduleDraw>,
 
     /// With --random: which ones
     #[arg(long, value_name = "S", default_value_t = 1, help_heading = "Search")]
@@ -361,6 +367,20 @@ pub(crate) enum RacesArg {
     Limited,
 }
 
+fn draw(text: &str) -> Result<ScheduleDraw, String> {
+    let depth = |number: &str| {
+        let depth = number.parse().ok().filter(|depth| (1..=8).contains(depth));
+        depth.ok_or_else(|| "pct=D with a depth D from 1 to 8".to_owned())
+    };
+    match (text, text.strip_prefix("pct=")) {
+        ("uniform", _) => Ok(ScheduleDraw::Uniform),
+        ("pct", _) => Ok(ScheduleDraw::Pct(3)),
+        ("pos", _) => Ok(ScheduleDraw::Pos),
+        (_, Some(number)) => depth(number).map(ScheduleDraw::Pct),
+        _ => Err("uniform, pct, pct=D or pos".to_owned()),
+    }
+}
+
 fn bound(text: &str) -> Result<u32, String> {
     match text.strip_prefix("preemptions") {
         Some("") => Ok(u32::MAX),
@@ -520,6 +540,7 @@ impl CheckArgs {
             no_share: self.no_share,
             eager: self.eager,
             random: self.random,
+            draw: self.draw.unwrap_or(ScheduleDraw::Uniform),
             seed: self.seed,
             count_eager: self.count_eager,
             model: match (self.model, self.sv_comp) {

@@ -160,6 +160,16 @@ fn for_people(run: &Run, args: &CheckArgs, width: usize) -> String {
         Verdict::Incomplete => format!("incomplete (limit: {})", limits()),
     };
     let _ = writeln!(out, "{verdict}: {covered}{eager}");
+    if let Some(drawn) = &stats.drawn {
+        let _ = writeln!(
+            out,
+            "drawn by ranks: a mistake of depth {} would be met with a probability of at least {:.1} % (threads and store buffers: {}, steps: up to {})",
+            drawn.depth,
+            drawn.probability * 100.0,
+            drawn.processes,
+            drawn.steps
+        );
+    }
     for assumption in &run.assumptions {
         let at = assumption.at.as_ref();
         let at = at.map_or_else(String::new, |at| format!(" ({})", at.colons()));

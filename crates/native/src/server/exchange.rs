@@ -5,11 +5,11 @@ use crate::deadline::Deadline;
 use crate::decode::{Decoded, decode_most};
 use crate::error::SubjectError;
 use crate::execution::{Execution, Foreign, Outcome};
-use crate::job::{Job, Policy, WaitPatience};
+use crate::job::{Draw, Job, Policy, WaitPatience};
 use crate::outcome::outcome;
 use crate::shared::{futex_wait, futex_wake, set_bits, set_signals, set_streamed};
 use landfall_vocab::shared::{
-    End, JobHeader, MOST_INPUTS, MOST_SLEEPERS, SLOTS, TICK, isolation, job, slot_state,
+    DRAW_ORDER, End, JobHeader, MOST_INPUTS, MOST_SLEEPERS, SLOTS, TICK, isolation, job, slot_state,
 };
 use std::os::unix::process::ExitStatusExt;
 use std::sync::Arc;
@@ -356,8 +356,17 @@ pub(crate) fn header(job: &Job, lines: usize, flags: u32) -> JobHeader {
         inputs: job.inputs.len().min(MOST_INPUTS) as u64,
         steps: job.threads.most_steps.unwrap_or(u64::MAX),
         dice: match job.threads.policy {
-            Policy::Dice(dice) => dice.get(),
+            Policy::Dice(dice, _) => dice.get(),
             Policy::Quiet | Policy::PreemptFirst => 0,
+        },
+        draw: match job.threads.policy {
+            Policy::Dice(_, Draw::Ranks { depth, .. }) => depth.max(1),
+            Policy::Dice(_, Draw::Order) => DRAW_ORDER,
+            _ => 0,
+        },
+        length: match job.threads.policy {
+            Policy::Dice(_, Draw::Ranks { length, .. }) => length.max(1),
+            _ => 0,
         },
         companions: job.threads.companions().into(),
         streams: job.threads.streams.into(),

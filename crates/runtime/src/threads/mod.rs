@@ -14,6 +14,7 @@ pub(crate) mod constructor_locks;
 mod context;
 mod descriptor;
 pub(crate) mod direct;
+mod draw;
 mod fences;
 pub(crate) mod forked;
 pub(crate) mod frames;
@@ -160,6 +161,8 @@ pub(crate) struct Tables {
     awake: sets::ProcessSet,
     /// Threads and store buffers that are not chosen where nobody says.
     asleep: sleep_sets::Asleep,
+    /// How often steps have drawn, where they have ranks.
+    drawn: draw::Drawn,
 }
 
 /// Are the threads of this run under control?
@@ -240,7 +243,7 @@ pub(crate) fn begin(job: &JobHeader) {
     threads.mappings.set(job.flags & job::MAPPINGS != 0);
     threads.remapped.set(false);
     threads.sections.set(job.flags & job::SECTIONS != 0);
-    threads.policy.set(steps::Policy::of(job.flags, job.dice));
+    threads.policy.set(steps::Policy::of(job));
     // Only threads of the last run have left anything behind.
     let before = tables().used.replace(1);
     store_buffer::begin(before);

@@ -3,6 +3,7 @@
 //! one's own stores are no choices: they happen as soon as they can.
 
 use super::context::{Context, Status, Step, decide, frame_of};
+use super::draw::Dice;
 use super::objects::Object;
 use super::sets::{ProcessSet, members};
 use super::{
@@ -15,7 +16,7 @@ use crate::run::shared;
 use crate::run::trace;
 use landfall_vocab::record::access::READ;
 use landfall_vocab::record::{COMPANIONS, RecordKind, head_of, lifetime as life, step};
-use landfall_vocab::shared::{End, LOCK, job};
+use landfall_vocab::shared::{End, JobHeader, LOCK, job};
 
 /// Announces a step; returns when it is this thread's turn and the step is possible.
 pub(crate) fn point(step: Step) {
@@ -219,15 +220,16 @@ pub(super) enum Policy {
     Quiet,
     /// The next thread in turn; store buffers are emptied when nothing else is left.
     PreemptFirst,
-    Dice(u64),
+    Dice(Dice),
 }
 
 impl Policy {
-    pub(super) fn of(flags: u32, dice: u64) -> Policy {
-        match dice {
+    pub(super) fn of(job: &JobHeader) -> Policy {
+        let flags = job.flags;
+        match job.dice {
             0 if flags & job::PREEMPT_FIRST != 0 => Policy::PreemptFirst,
             0 => Policy::Quiet,
-            dice => Policy::Dice(dice),
+            dice => Policy::Dice(Dice::of(dice, job.draw, job.length)),
         }
     }
 
@@ -252,15 +254,7 @@ impl Policy {
                 let later = awake.lowest_from(current + 1, words);
                 later.filter(|&later| later < companions).unwrap_or(lowest)
             }
-            Policy::Dice(state) => {
-                // xorshift64*
-                *state ^= *state >> 12;
-                *state ^= *state << 25;
-                *state ^= *state >> 27;
-                let thrown = (state.wrapping_mul(0x2545_f491_4f6c_dd1d) >> 32) as u32;
-                let number = thrown % awake.count(words).max(1);
-                awake.iter(words).nth(number as usize).unwrap_or(lowest)
-            }
+            Policy::Dice(dice) => dice.throw(awake, words).unwrap_or(lowest),
         }
     }
 }

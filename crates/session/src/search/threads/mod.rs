@@ -300,10 +300,12 @@ fn search<'w>(
             Preempt::Auto | Preempt::Everywhere => Points::Everywhere,
         };
         let on = (&mut *native, &points);
-        let (executions, assumed, reached) = random(options, started, on, limits, seen, crashing)?;
+        let drawn = random(options, started, on, limits, seen, crashing)?;
+        let (executions, assumed) = (drawn.executions, drawn.assumed);
+        report.drawn = drawn.promise(options);
         report.cut(&native.cut, "an execution", names);
         report.limit(Limit::Random);
-        report.limited(reached);
+        report.limited(drawn.reached);
         report.schedules += executions;
         report.stand_for += executions;
         report.assumed += assumed;
