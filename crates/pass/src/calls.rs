@@ -4,7 +4,7 @@ use crate::accesses::is_ordinary;
 use crate::ir::{OF_FUNCTION, Value};
 use crate::module::is_exempt;
 use crate::weaver::Weaver;
-use crate::{asm, libcalls, memory, x86};
+use crate::{asm, libcalls, memory, serial, x86};
 use llvm_sys::LLVMOpcode;
 
 impl Weaver<'_> {
@@ -27,11 +27,11 @@ impl Weaver<'_> {
         if self.is_opaque(callee) {
             asm::opaque(self, call);
         }
-        // Who does not look whether it is the serial thread cannot tell who is.
+        // Who does not tell whether it is the serial thread goes on like any.
         if callee.is_function()
             && callee.is_declaration()
             && callee.name() == "pthread_barrier_wait"
-            && call.is_unused()
+            && !serial::tells(call)
         {
             self.emit.before(call, call);
             let void = self.emit.void();

@@ -7,7 +7,8 @@
 use llvm_sys::core::*;
 use llvm_sys::prelude::*;
 use llvm_sys::{
-    LLVMAtomicOrdering, LLVMInlineAsmDialect, LLVMLinkage, LLVMOpcode, LLVMTailCallKind,
+    LLVMAtomicOrdering, LLVMInlineAsmDialect, LLVMIntPredicate, LLVMLinkage, LLVMOpcode,
+    LLVMTailCallKind,
 };
 use std::ffi::{CStr, c_char, c_void};
 
@@ -188,6 +189,11 @@ impl Value {
         Value::new(llvm!(LLVMGetPreviousInstruction(self.0))).is_some_and(|before| {
             before.is_opcode(LLVMOpcode::LLVMCall) && llvm!(LLVMGetTailCallKind(before.0)) == must
         })
+    }
+
+    /// What a comparison of integers asks.
+    pub(crate) fn comparison(self) -> LLVMIntPredicate {
+        llvm!(LLVMGetICmpPredicate(self.0))
     }
 
     pub(crate) fn is_unused(self) -> bool {
@@ -441,6 +447,13 @@ impl Block {
 
     pub(crate) fn terminator(self) -> Option<Value> {
         Value::new(llvm!(LLVMGetBasicBlockTerminator(self.0)))
+    }
+
+    /// The blocks that may come before it, one for each way.
+    pub(crate) fn comes_from(self) -> Vec<Block> {
+        let users = Value(llvm!(LLVMBasicBlockAsValue(self.0))).users();
+        let ends = users.into_iter().filter(|user| user.opcode().is_some());
+        ends.map(Value::block).collect()
     }
 }
 

@@ -23,6 +23,7 @@ mod memory;
 mod module;
 mod replace;
 mod said;
+mod serial;
 mod sites;
 mod turns;
 mod types;

@@ -15,6 +15,24 @@
 // schedules: 5
 // check: -DN=3 -DSERIAL -DROUNDS=2
 // schedules: 9
+// Who only asks whether it failed does not ask who it is.
+// check: -DN=3 -DFAILED
+// schedules: 1
+// check: -DN=4 -DFAILED -O2
+// schedules: 1
+// check: -DN=3 -DFAILED -DROUNDS=3 -O1 --model sc
+// schedules: 1
+// check: -DN=3 -DASSERTED
+// schedules: 1
+// check: -DN=3 -DASSERTED -O2
+// schedules: 1
+// check: -DN=3 -DSWITCHED
+// schedules: 1
+// check: -DN=3 -DSWITCHED -O2
+// schedules: 1
+// check: -DN=3 -DBOTH
+// finds: data-race
+// exit: 100
 // check: -DN=4 -DPARTIES=2
 // schedules: 6
 // check: -DN=2 -DSERIAL -DWRONG
@@ -28,6 +46,8 @@
 // finds: deadlock every thread waits
 #include <assert.h>
 #include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
 
 #ifndef PARTIES
 #define PARTIES N
@@ -37,7 +57,7 @@
 #endif
 
 static pthread_barrier_t barrier;
-static int value[N], serial[ROUNDS];
+static int value[N], serial[ROUNDS], other;
 
 static void *meets(void *argument) {
     int me = (int)(long)argument;
@@ -46,6 +66,32 @@ static void *meets(void *argument) {
 #ifdef SERIAL
         if (pthread_barrier_wait(&barrier) == PTHREAD_BARRIER_SERIAL_THREAD)
             serial[round] = me + 1;
+#elif defined(FAILED)
+        int rc = pthread_barrier_wait(&barrier);
+        if (rc != 0 && rc != PTHREAD_BARRIER_SERIAL_THREAD) {
+            puts("cannot wait");
+            exit(1);
+        }
+        rc = other;
+        if (rc)
+            abort();
+#elif defined(BOTH)
+        // Which of the two it is decides what is done, though none of it is a failure.
+        int rc = pthread_barrier_wait(&barrier);
+        if (rc != 0 && rc != PTHREAD_BARRIER_SERIAL_THREAD)
+            exit(1);
+        serial[round] += rc == 0 ? 1 : 2;
+#elif defined(ASSERTED)
+        int rc = pthread_barrier_wait(&barrier);
+        assert(rc == 0 || rc == PTHREAD_BARRIER_SERIAL_THREAD);
+#elif defined(SWITCHED)
+        switch (pthread_barrier_wait(&barrier)) {
+        case 0:
+        case PTHREAD_BARRIER_SERIAL_THREAD:
+            break;
+        default:
+            exit(1);
+        }
 #else
         pthread_barrier_wait(&barrier);
 #endif
