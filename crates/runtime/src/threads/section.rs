@@ -61,7 +61,7 @@ pub(super) fn concerns(condition: usize, kind: u8) {
     let said = [place, kind.into(), 0];
     trace::access(me, SECTIONS, WRITE, origin, said);
     repeated::moved(me, repeated::last(me));
-    turns::touched(me, place, 1);
+    turns::touched(me, place, 1, None);
     turns::lasts(me);
     turns::changed(me, place, 1);
     sleep_sets::executed(place, 1, true);

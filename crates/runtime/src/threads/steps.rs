@@ -32,6 +32,9 @@ pub(crate) fn point(step: Step) {
     if threads().announced.get() {
         call_stack::log_of(me);
     }
+    if drains(step.kind) {
+        turns::settle(me, step.origin);
+    }
     announce(me, step);
     decide();
     if drains(step.kind) {
@@ -382,7 +385,7 @@ pub(super) fn note(object: usize, what: u8, parameter: u64) {
     let parameter = parameter | if gone { life::GONE } else { 0 };
     trace::access(me, place, what, origin, [parameter, 0, 0]);
     let kind = tables().contexts[me].step.get().kind;
-    turns::touched(me, place, 1);
+    turns::touched(me, place, 1, None);
     turns::synchronised(me, place, kind, what == READ);
     if what != READ {
         turns::changed(me, place, 1);
