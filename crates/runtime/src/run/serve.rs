@@ -320,9 +320,7 @@ pub(crate) unsafe fn begin(slot: *mut SlotHeader) {
         (*outcome).code = 0;
         ((*outcome).address, (*outcome).pc, (*outcome).site) = (0, 0, 0);
         ((*outcome).stdout_len, (*outcome).stderr_len) = (0, 0);
-        // By hand: with what lies beside it, the compiler would make it a call of `memset`.
-        let foreign = &raw mut (*outcome).foreign;
-        crate::memory::bytes::fill(foreign.cast(), 0, size_of_val(&*foreign));
+        (*outcome).foreign = Default::default();
         (
             (*outcome).audit_bytes,
             (*outcome).frames,
