@@ -7,6 +7,7 @@ use super::lifecycle::How;
 use super::said::ThreadSayings;
 use super::signals::ThreadSignals;
 use super::stepped::Stepped;
+use super::transactions::Questions;
 use super::trusted::Trusted;
 use super::wakes::Wakes;
 use super::{MOST, descriptor, tables, threads};
@@ -114,6 +115,7 @@ pub(crate) struct Context {
     pub(super) trusted: Trusted,
     pub(super) stepped: Stepped,
     pub(super) signals: ThreadSignals,
+    pub(super) questions: Questions,
     pub(super) ids: ThreadIds,
     /// The process that it is, of those that the program forked; and whether any child will do that it waits for.
     pub(super) process: Cell<u8>,
@@ -214,6 +216,7 @@ impl Context {
             trusted,
             stepped,
             signals,
+            questions,
             ids,
             process,
             takes_any,
@@ -250,6 +253,7 @@ impl Context {
         trusted.begin();
         stepped.begin();
         signals.begin();
+        questions.begin();
         ids.begin();
         process.set(0);
         takes_any.set(false);

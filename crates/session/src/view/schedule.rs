@@ -68,6 +68,27 @@ fn signal_name(signal: usize) -> String {
     }
 }
 
+/// The status of a transaction that was aborted, as the source would call it.
+fn transaction_status(status: u64) -> String {
+    const BITS: [(u64, &str); 6] = [
+        (0, "_XABORT_EXPLICIT"),
+        (1, "_XABORT_RETRY"),
+        (2, "_XABORT_CONFLICT"),
+        (3, "_XABORT_CAPACITY"),
+        (4, "_XABORT_DEBUG"),
+        (5, "_XABORT_NESTED"),
+    ];
+    let bits = BITS.iter().filter(|(bit, _)| status >> bit & 1 != 0);
+    let mut names: Vec<String> = bits.map(|(_, name)| (*name).to_owned()).collect();
+    if status & 1 != 0 {
+        names.push(format!("code {:#x}", status >> 24));
+    }
+    match names.is_empty() {
+        true => "0".to_owned(),
+        false => names.join(" | "),
+    }
+}
+
 pub(crate) fn column(thread: usize) -> String {
     match thread {
         0 => "main".to_owned(),
@@ -212,6 +233,10 @@ impl<'a> ScheduleNames<'a> {
     /// Does a step only count how many share something? Nobody wants to read of that.
     fn is_noise(&self, step: &Step) -> bool {
         if step.act == Op::Pass.act() && step.access == Access::None {
+            return true;
+        }
+        // A transaction may begin: nothing speaks against it.
+        if self.threads.is_answer(step.object) && step.found == 0 {
             return true;
         }
         // A store goes into the buffer.
@@ -404,6 +429,10 @@ impl<'a> ScheduleNames<'a> {
             Act::Sync(op) => format!("{} {object}", verb(op)),
             Act::Flush => format!("flushes {object}"),
             Act::Transaction => "a transaction, all of it".to_owned(),
+            Act::Other if self.threads.is_answer(step.object) => {
+                "its transaction is aborted for no reason: _xbegin() returns _XABORT_RETRY"
+                    .to_owned()
+            }
             Act::Other if self.threads.is_blocks(step.object) => "others may go on".to_owned(),
             Act::Other if step.access == Access::Write && self.is_of(step, "fork") => {
                 format!("forks thread {}: a process", step.left)
@@ -411,6 +440,34 @@ impl<'a> ScheduleNames<'a> {
             Act::Other if step.access == Access::Write => format!("creates thread {}", step.left),
             Act::Fence | Act::Other => "goes on".to_owned(),
         }
+    }
+
+    /// A hardware transaction: how it ended, and what it accessed.
+    fn transaction(&self, trace: &Trace, step: &Step) -> String {
+        const MOST: usize = 4;
+        let mut told = match (step.left, transaction_status(step.found)) {
+            (1, _) => "a transaction commits".to_owned(),
+            (_, status) => format!("a transaction is aborted: _xbegin() returns {status}"),
+        };
+        for (writes, verb) in [(false, "read"), (true, "wrote")] {
+            let accessed = trace.sets.accessed(step.section).iter();
+            let mut names: Vec<String> = Vec::new();
+            for &(object, mask, _) in accessed.filter(|access| access.2 == writes) {
+                let name = self.name(object, mask);
+                if !names.contains(&name) {
+                    names.push(name);
+                }
+            }
+            let more = names.len().saturating_sub(MOST);
+            names.truncate(MOST);
+            if more != 0 {
+                names.push(format!("{more} more"));
+            }
+            if !names.is_empty() {
+                told += &format!("; {verb} {}", names.join(", "));
+            }
+        }
+        told
     }
 
     /// A non-temporal store that one after it overtook within the first so many steps.
@@ -458,7 +515,10 @@ impl<'a> ScheduleNames<'a> {
             let signal = self.threads.signal(first.object)?.1;
             (sends(first) && own.all(sends) && thread != 0).then(|| signal_name(signal))
         };
-        for (at, step) in steps.iter().enumerate() {
+        let spoils = |step: &Step| {
+            !self.order.is_companion(step.process) && self.threads.is_spoiler(step.process)
+        };
+        for (at, step) in steps.iter().enumerate().filter(|(_, step)| !spoils(step)) {
             deeds.extend(
                 raced
                     .take_if(|(index, _)| *index <= at)
@@ -482,7 +542,10 @@ impl<'a> ScheduleNames<'a> {
             deeds.push(ThreadDeed {
                 thread,
                 at: self.place_of(at, step).map(|at| line(&at)),
-                text: self.what(step),
+                text: match step.act {
+                    Act::Transaction => self.transaction(trace, step),
+                    _ => self.what(step),
+                },
                 stack: match step.act {
                     Act::Commit => self.stack_at(thread, step.site),
                     _ => self.stack_of(at),
@@ -517,7 +580,7 @@ impl<'a> ScheduleNames<'a> {
             _ => {}
         }
         let name = |thread: usize| sender(thread).unwrap_or_else(|| column(thread));
-        let threads: Vec<String> = (0..self.order.threads).map(name).collect();
+        let threads: Vec<String> = (0..self.threads.room_for_threads()).map(name).collect();
         ScheduleTable {
             turns: turns(&threads, &deeds),
             threads,
