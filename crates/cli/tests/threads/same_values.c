@@ -19,10 +19,10 @@
 // Whether d is stored in order depends on whose 1 was read.
 // check: --equivalence values
 // exit: 100
-// finds: data race
+// finds: data-race on `d`
 // check: --equivalence values -DFENCES
 // exit: 100
-// finds: data race
+// finds: data-race on `d`
 // check: --equivalence values -DWAITS
 // exit: 0
 // equivalence: orders

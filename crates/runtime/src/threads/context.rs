@@ -115,7 +115,6 @@ pub(crate) struct Context {
     pub(super) trusted: Trusted,
     pub(super) stepped: Stepped,
     pub(super) signals: ThreadSignals,
-    pub(super) questions: Questions,
     pub(super) ids: ThreadIds,
     /// The process that it is, of those that the program forked; and whether any child will do that it waits for.
     pub(super) process: Cell<u8>,
@@ -139,6 +138,7 @@ pub(crate) struct Context {
     /// The system call in the middle of which others went on.
     interrupted: Cell<bool>,
     call: Cell<(Current, Reach)>,
+    pub(super) questions: Questions,
 }
 
 /// Stacks of threads other than main, as large as libc makes them; main keeps the stack of the run.

@@ -390,6 +390,9 @@ impl TraceReader {
                 }
                 // Leaving with 0 is no failure, nor is an assumption that does not hold.
                 if ![End::Exited as u64, End::Assumed as u64].contains(&record.value) {
+                    if let Some(naming) = &mut self.naming {
+                        naming.fails(thread, &self.threads[thread].joined);
+                    }
                     trace.failures.push(ThreadFailure {
                         thread: thread as Process,
                         site,
