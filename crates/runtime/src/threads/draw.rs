@@ -51,10 +51,11 @@ impl Dice {
             0 => Dice::Uniform(seed),
             DRAW_ORDER => {
                 let drawn = &tables().drawn.0;
-                let bytes = size_of_val(drawn);
                 // By hand: the compiler's way would be a call of `memset`, which may be the program's.
-                // SAFETY: numbers in cells, for which zero is a value.
-                unsafe { bytes::fill(drawn.as_ptr().cast_mut().cast(), 0, bytes) };
+                // SAFETY: cells of ours, which nobody else is at.
+                unsafe {
+                    bytes::fill(drawn.as_ptr().cast_mut().cast(), 0, size_of_val(drawn));
+                }
                 Dice::Order(seed)
             }
             depth => Dice::Ranks(Ranks::of(seed, depth, length)),

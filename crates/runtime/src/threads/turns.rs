@@ -12,13 +12,13 @@ mod kept;
 mod returned;
 
 use self::changes::Leaves;
-pub(super) use self::changes::each_head;
+pub(super) use self::changes::{counts_as_own, each_head};
 pub(super) use self::fresh::{finds_changes, publishes, untouched, woken};
 use self::kept::digest;
 use super::context::{Step, decide};
 use super::sets::ProcessSet;
 use super::steps::announce;
-use super::{MOST, block, leftovers, section, tables, threads, visible, wakes};
+use super::{MOST, block, leftovers, section, tables, threads, transactions, visible, wakes};
 use crate::run::endless::Digest;
 use crate::run::shared::trace_len;
 use crate::run::trace::{self, Origin, Site};
@@ -764,6 +764,7 @@ pub(super) unsafe fn arrive(origin: Origin, number: u64, room: *mut u64, length:
         threads().steps.set(was.before.steps);
         tables().asleep.sleep_again(was.before.woken);
         turns.own.set(was.before.own);
+        transactions::taken_back(me);
         if leaves == Leaves::Leftovers {
             turns.take_leftovers_back(&was, &below);
         }
