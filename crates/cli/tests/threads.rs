@@ -231,6 +231,11 @@ fn programs_with_threads() {
 }
 
 #[test]
+fn programs_with_transactions() {
+    check_all("tests/transactions");
+}
+
+#[test]
 fn tests_of_a_course() {
     check_all("tests/landslide");
 }

@@ -19,6 +19,8 @@ pub(crate) struct Shared {
     /// Outside of functions.
     pub(crate) assembly: String,
     pub(crate) optimised_later: bool,
+    /// There are hardware transactions.
+    pub(crate) transacts: bool,
 }
 
 #[derive(Debug)]
@@ -30,6 +32,7 @@ pub(crate) struct Weaver<'m> {
     pub(crate) assembly: &'m str,
     /// The optimiser comes after us.
     pub(crate) optimised_later: bool,
+    pub(crate) transacts: bool,
     pub(crate) function: Value,
     pub(crate) escapes: Escapes,
     /// Stack slots that hand values to hooks by address: one per type, since each is used up at once.
@@ -53,6 +56,7 @@ impl<'m> Weaver<'m> {
             vocabulary,
             assembly,
             optimised_later,
+            transacts,
         } = shared;
         Self {
             emit,
@@ -61,6 +65,7 @@ impl<'m> Weaver<'m> {
             vocabulary,
             assembly,
             optimised_later: *optimised_later,
+            transacts: *transacts,
             function,
             escapes: Escapes::default(),
             slots: HashMap::new(),
@@ -97,6 +102,9 @@ impl<'m> Weaver<'m> {
     }
 
     fn instruction(&mut self, instruction: Value) {
+        if self.transacts && crate::x86::is_x87(instruction) {
+            crate::x86::aborts(self, instruction);
+        }
         match instruction.opcode() {
             Some(LLVMOpcode::LLVMLoad) => self.load(instruction),
             Some(LLVMOpcode::LLVMStore) => self.store(instruction),

@@ -178,6 +178,8 @@ pub struct Control {
     /// In-place restarts and forks so far.
     pub restarts: AtomicU64,
     pub forks: AtomicU64,
+    /// Of the runs in place, those that went on from where the first thread is created.
+    pub went_on: AtomicU64,
     /// Nonzero once a run has asked the persistent heap for a block.
     pub allocates: AtomicU32,
     /// Nonzero: some run asked for persistent memory, or how often the power has failed. One that does neither does the same again
@@ -204,6 +206,8 @@ pub struct Control {
     pub streamed: [AtomicU64; POINTS],
     /// Nonzero: some run got to where a signal may arrive at any time.
     pub signals: AtomicU32,
+    /// Nonzero: some run began a hardware transaction.
+    pub transactions: AtomicU32,
     /// Signals that are sent: a bit for each [`signal_word`], by its number.
     pub signal_words: [AtomicU64; SIGNAL_WORDS.div_ceil(64)],
     /// Signals that the main thread blocks at some time, a bit for each: others may get those that are for the process.
@@ -430,6 +434,18 @@ pub mod job {
     pub const MAPPINGS: u32 = 1 << 26;
     /// A debugger looks on: at the end of the run, put persistent memory where the program has it.
     pub const SHOW: u32 = 64;
+    /// There are hardware transactions: who spoils attempts has the number of its thread, plus half of [`super::JobHeader::companions`].
+    pub const TRANSACTIONS: u32 = 1 << 27;
+}
+
+/// Why hardware transactions are aborted, besides for what they do themselves ([`JobHeader::htm`]).
+pub mod htm {
+    /// For every reason that processors have.
+    pub const FULL: u32 = 0;
+    /// For no reason, and that is not told apart from others.
+    pub const RETRY: u32 = 1;
+    /// Because of conflicts alone.
+    pub const STM: u32 = 2;
 }
 
 #[repr(C)]
@@ -471,6 +487,12 @@ pub struct JobHeader {
     /// among the first `length` steps.
     pub draw: u32,
     pub length: u32,
+    /// Why hardware transactions are aborted ([`htm`]), and the cache that holds what one has written: sets and ways.
+    pub htm: u32,
+    pub cache_sets: u32,
+    pub cache_ways: u32,
+    /// Changes whenever something else does that the control block tells runs: two jobs with different ones may not begin alike.
+    pub told: u32,
     pub unused: u32,
     /// Where a debugger stops: an access from this place of the program (0 for none) to one of these bytes, of this thread, when so many
     /// steps were taken.
@@ -534,6 +556,22 @@ pub mod timer {
 
 /// In place of a lock: what its thread does from here on is not judged ([`crate::record::access::WRITE`]), or is again.
 pub const UNJUDGED: u64 = LOCK | 40;
+
+/// In place of a lock: a hardware transaction ends. Its status comes first; then 1 if it committed.
+pub const TRANSACTIONS: u64 = LOCK | 56;
+
+/// Where the answer to the how many-th question of a thread is written, whether a transaction of its is aborted.
+pub const fn answer(thread: usize, question: u32) -> u64 {
+    LOCK | ANSWERS_AT | (thread as u64) << 24 | (question as u64 % (1 << 20)) << 3
+}
+
+/// Is it such a place?
+pub const fn is_answer(place: u64) -> bool {
+    place >> 40 == (LOCK | ANSWERS_AT) >> 40
+}
+
+/// Where nothing else lies.
+const ANSWERS_AT: u64 = 1 << 40;
 
 /// In place of a lock: from here to its next step the thread may store again where it has stored, without a record of each time.
 pub const UNSAID: u64 = LOCK | 48;

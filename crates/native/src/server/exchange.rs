@@ -5,11 +5,12 @@ use crate::deadline::Deadline;
 use crate::decode::{Decoded, decode_most};
 use crate::error::SubjectError;
 use crate::execution::{Execution, Foreign, Outcome};
-use crate::job::{Draw, Job, Policy, WaitPatience};
+use crate::job::{Draw, HtmFailures, Job, Policy, WaitPatience};
 use crate::outcome::outcome;
 use crate::shared::{futex_wait, futex_wake, set_bits, set_signals, set_streamed};
 use landfall_vocab::shared::{
-    DRAW_ORDER, End, JobHeader, MOST_INPUTS, MOST_SLEEPERS, SLOTS, TICK, isolation, job, slot_state,
+    DRAW_ORDER, End, JobHeader, MOST_INPUTS, MOST_SLEEPERS, SLOTS, TICK, htm, isolation, job,
+    slot_state,
 };
 use std::os::unix::process::ExitStatusExt;
 use std::sync::Arc;
@@ -23,7 +24,6 @@ impl Server {
         lines: &[crate::job::Line],
         flags: u32,
     ) -> Result<usize, SubjectError> {
-        let header = header(job, lines.len(), flags);
         if let Some(points) = &job.threads.points
             && !self
                 .points
@@ -38,13 +38,17 @@ impl Server {
             let lines = job.threads.streamed.clone();
             set_streamed(&self.shared.control().streamed, lines.as_deref());
             self.streamed = Some(lines);
+            self.told += 1;
         }
         if let Some(signals) = &job.threads.signals
             && !(self.signals.as_ref()).is_some_and(|known| Arc::ptr_eq(known, signals))
         {
             set_signals(self.shared.control(), signals);
             self.signals = Some(signals.clone());
+            self.told += 1;
         }
+        let mut header = header(job, lines.len(), flags);
+        header.told = self.told;
         if self.in_flight == 0 {
             // One job at a time always uses the first slot, whose memory is there already.
             self.next = 0;
@@ -98,6 +102,7 @@ impl Server {
     pub(super) fn set_points(&mut self, origins: &Arc<Vec<u64>>) {
         set_bits(&self.shared.control().points, origins);
         self.points = Some(origins.clone());
+        self.told += 1;
     }
 
     pub(super) fn collect(&mut self, index: usize, job: &Job) -> Result<Execution, SubjectError> {
@@ -329,6 +334,7 @@ pub(crate) fn header(job: &Job, lines: usize, flags: u32) -> JobHeader {
             | set(job.threads.leftovers, job::LEFTOVERS)
             | set(job.threads.creations, job::CREATIONS)
             | set(job.threads.mappings, job::MAPPINGS)
+            | set(job.threads.transactions, job::TRANSACTIONS)
             | set(
                 job.threads.signals.is_some() || job.threads.asks_for_signals,
                 job::SIGNALS,
@@ -371,6 +377,14 @@ pub(crate) fn header(job: &Job, lines: usize, flags: u32) -> JobHeader {
         companions: job.threads.companions().into(),
         streams: job.threads.streams.into(),
         signals: job.threads.timer_signals,
+        htm: match job.threads.htm.failures {
+            HtmFailures::Full => htm::FULL,
+            HtmFailures::Retry => htm::RETRY,
+            HtmFailures::Stm => htm::STM,
+        },
+        cache_sets: job.threads.htm.cache.sets,
+        cache_ways: job.threads.htm.cache.ways,
+        told: 0,
         unused: 0,
     }
 }

@@ -15,16 +15,16 @@ mod unsettled;
 mod waiting;
 
 use self::changes::Leaves;
-pub(super) use self::changes::each_head;
+pub(super) use self::changes::{counts_as_own, each_head};
 pub(super) use self::fresh::{finds_changes, publishes, untouched, woken};
 use self::kept::digest;
 pub(super) use self::noted::{
-    change, changed, committed, lasts, loses, pushes, read, synchronised, touched,
+    change, changed, committed, lasts, loses, pushes, read, read_and_changed, synchronised, touched,
 };
 use self::unsettled::Unsettled;
 pub(super) use self::unsettled::{drained, settle};
 pub(super) use self::waiting::{add_asleep, in_vain, log_wait, make_last, may_go_on, release};
-use super::{MOST, block, leftovers, section, store_buffer, tables, threads, wakes};
+use super::{MOST, block, leftovers, section, store_buffer, tables, threads, transactions, wakes};
 use crate::run::endless::Digest;
 use crate::run::shared::trace_len;
 use crate::run::trace::{Origin, Site};
@@ -555,6 +555,7 @@ pub(super) unsafe fn arrive(origin: Origin, number: u64, room: *mut u64, length:
         threads().steps.set(was.before.steps);
         tables().asleep.sleep_again(was.before.woken as usize);
         turns.own.set(was.before.own);
+        transactions::taken_back(me);
         if leaves == Leaves::Leftovers {
             turns.take_leftovers_back(&was, &below);
         }

@@ -8,3 +8,4 @@ pub(crate) mod outcomes;
 pub(crate) mod schedule;
 pub(crate) mod table;
 pub(crate) mod timeline;
+mod transactions;

@@ -217,6 +217,10 @@ impl<'a> ScheduleNames<'a> {
         if step.act == Op::Pass.act() && step.access == Access::None {
             return true;
         }
+        // A transaction may begin: nothing speaks against it.
+        if self.threads.is_answer(step.object) && step.found == 0 {
+            return true;
+        }
         // A store goes into the buffer.
         if step.access == Access::Read && self.threads.is_blocks(step.object) {
             return true;
@@ -267,7 +271,7 @@ impl<'a> ScheduleNames<'a> {
     }
 
     /// A variable, or where it lies.
-    fn name(&self, object: u32, mask: u64) -> String {
+    pub(super) fn name(&self, object: u32, mask: u64) -> String {
         if let Some(known) = self.known.borrow().get(&(object, mask)) {
             return known.clone();
         }
@@ -429,7 +433,11 @@ impl<'a> ScheduleNames<'a> {
             Act::Sync(op) if step.access == Access::None => format!("{} once more", verb(op)),
             Act::Sync(op) => format!("{} {object}", verb(op)),
             Act::Flush => format!("flushes {object}"),
-            Act::Transaction => "a transaction, all of it".to_owned(),
+            Act::Transaction => self.transaction(trace, step),
+            Act::Other if self.threads.is_answer(step.object) => {
+                "its transaction is aborted for no reason: _xbegin() returns _XABORT_RETRY"
+                    .to_owned()
+            }
             Act::Other if self.threads.is_blocks(step.object) => "others may go on".to_owned(),
             Act::Other if step.access == Access::Write && self.is_of(step, "fork") => {
                 format!("forks thread {}: a process", step.left)
@@ -488,12 +496,16 @@ impl<'a> ScheduleNames<'a> {
             let signal = self.threads.signal(first.object)?.1;
             (sends(first) && own.all(sends) && thread != 0).then(|| signal_name(signal))
         };
+        let spoils = |step: &Step| {
+            !self.order.is_companion(step.process) && self.threads.is_spoiler(step.process)
+        };
         let besides = match shows {
             TableEnd::Failure(_) => behind::besides(trace, self.order),
             _ => Vec::new(),
         };
         let mut besides = besides.iter().peekable();
-        for (at, step) in shown.iter().map(|&at| (at, &trace.steps[at])) {
+        let shown = shown.iter().map(|&at| (at, &trace.steps[at]));
+        for (at, step) in shown.filter(|(_, step)| !spoils(step)) {
             while let Some(access) =
                 besides.next_if(|access| (access.after.wrapping_add(1) as usize) <= at)
             {
@@ -558,7 +570,7 @@ impl<'a> ScheduleNames<'a> {
             _ => {}
         }
         let name = |thread: usize| sender(thread).unwrap_or_else(|| column(thread));
-        let threads: Vec<String> = (0..self.order.threads).map(name).collect();
+        let threads: Vec<String> = (0..self.threads.room_for_threads()).map(name).collect();
         ScheduleTable {
             turns: turns(&threads, &deeds),
             threads,

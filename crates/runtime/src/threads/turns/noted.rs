@@ -53,6 +53,21 @@ pub(in super::super) fn read(thread: usize, place: u64, length: usize, value: u6
     turns.read_count.set(count + 1);
 }
 
+/// It found what nobody can find again.
+pub(in super::super) fn read_and_changed(thread: usize, place: u64) {
+    read(thread, place, 1, 0);
+    for read in of(thread).reads(0) {
+        let was = read.get();
+        if was.place == place {
+            read.set(Read {
+                changed: true,
+                found_another: true,
+                ..was
+            });
+        }
+    }
+}
+
 pub(super) fn overlap(a: u64, a_length: usize, b: u64, b_length: usize) -> bool {
     a < b + b_length as u64 && b < a + a_length as u64
 }
