@@ -9,7 +9,7 @@ use super::super::context::Step;
 use super::super::sets::ProcessSet;
 use super::super::steps::point;
 use super::super::visible::READ;
-use super::super::{MOST, on, repeated, sleep_sets, store_buffer, tables, threads, turns};
+use super::super::{on, repeated, sleep_sets, store_buffer, tables, threads, turns};
 use super::status;
 use crate::run::shared::{self, trace_len};
 use crate::run::trace::{self, Origin};
