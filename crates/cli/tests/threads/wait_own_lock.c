@@ -19,6 +19,7 @@
 // check: -DNOBODY -DALONE
 // exit: 100
 // finds: deadlock livelock
+// note: reads `ready` again and again
 // check: -DTRIES
 // exit: 100
 // finds: assertion `!tried` is false

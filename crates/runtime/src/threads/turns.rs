@@ -542,7 +542,10 @@ pub(super) unsafe fn arrive(origin: Origin, number: u64, room: *mut u64, length:
     if leaves == Leaves::Leftovers {
         turns.tell_leftovers(&was, (me, origin), &below);
     }
-    turns.watch_reads(was.reads..turns.read_count.get(), was.changes);
+    turns.watch_reads(
+        was.reads..turns.read_count.get(),
+        was.changes..turns.change_count.get(),
+    );
     turns.origin.set(origin);
     turns.waits_since.set(turns.arrivals.get());
     let stays = was.begun && !threads().policy.get().is_random() || turns.last.get();

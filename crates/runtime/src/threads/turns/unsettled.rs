@@ -108,7 +108,8 @@ pub(in super::super) fn settle(me: usize, origin: Origin) {
         return;
     }
     let (from, to) = unsettled.reads.get();
-    turns.watch_reads(from..to, unsettled.changes.get().0);
+    let (first, last) = unsettled.changes.get();
+    turns.watch_reads(from..to, first..last);
     turns.origin.set(unsettled.origin.get());
     turns.waits.set(match threads().policy.get().is_random() {
         true => Waits::ForChange,

@@ -4,7 +4,7 @@ use super::super::context::{Step, decide};
 use super::super::sets::ProcessSet;
 use super::super::steps::announce;
 use super::super::{store_buffer, tables, threads};
-use super::{Read, Turns, Waits, all, of};
+use super::{Change, Read, Turns, View, Waits, all, of};
 use crate::run::trace::{self, Origin};
 use core::cell::Cell;
 use core::ops::Range;
@@ -35,21 +35,27 @@ impl Turns {
         self.watch_many.get() && self.many_changed.get() || self.watch().iter().any(differs)
     }
 
-    /// It waits for a change of what it read there; of what it had changed itself, from so many changes on, nobody else tells it anything.
-    pub(super) fn watch_reads(&self, which: Range<usize>, changes: usize) {
+    /// It waits for a change of what it read there. Of what it had changed itself, by these changes, nobody else tells it anything; what it changed
+    /// later comes last, since that is hardly what it waits for.
+    pub(super) fn watch_reads(&self, which: Range<usize>, changes: Range<usize>) {
         let reads = &self.reads(which.start)[..which.len()];
-        let mut count = 0;
-        for read in reads.iter().map(Cell::get) {
-            let own = self.changes[changes.min(read.after)..read.after].iter();
-            let covers = |change: &Cell<super::Change>| {
+        let changed = |read: &Read, which: Range<usize>| {
+            let covers = |change: &Cell<Change>| {
                 let change = change.get();
-                change.view != super::View::Others
+                change.view != View::Others
                     && change.address as u64 <= read.place
                     && read.place + read.length as u64 <= (change.address + change.length) as u64
             };
-            if read.place & LOCK != 0 || !own.clone().any(covers) {
-                self.watch[count].set(read);
-                count += 1;
+            read.place & LOCK == 0 && self.changes[which].iter().any(covers)
+        };
+        let mut count = 0;
+        for own in [false, true] {
+            for read in reads.iter().map(Cell::get) {
+                let before = changes.start.min(read.after)..read.after;
+                if !changed(&read, before) && changed(&read, changes.clone()) == own {
+                    self.watch[count].set(read);
+                    count += 1;
+                }
             }
         }
         self.watch_count.set(count);
