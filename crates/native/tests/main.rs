@@ -10,6 +10,7 @@ mod programs;
 mod rewritten;
 mod schedule_random;
 mod schedule_recall;
+mod schedule_rounds;
 mod schedule_scale;
 mod schedules;
 mod server;

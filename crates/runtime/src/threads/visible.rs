@@ -144,6 +144,15 @@ pub(super) fn announce(
     origin: Origin,
 ) -> Access {
     let (what, persists) = (what & !PERSISTS, what & PERSISTS != 0);
+    if what == READ && turns::looks_again(address, length, origin) {
+        return Access {
+            address,
+            length: 0,
+            flags: what | ordering,
+            otherwise: ordering,
+            origin,
+        };
+    }
     let own = forked::hides(address);
     let is_step = !own && (persists || is_point(ordering != 0 || what & LOCKED != 0, origin));
     if !own {
@@ -160,6 +169,9 @@ pub(super) fn announce(
             object: pack(address, length) as usize,
             origin,
         });
+        if what == READ && !persists {
+            turns::looks_once(address, length, origin);
+        }
     }
     if what & WRITE != 0 && block::is_inside() {
         block::stores(address, length);
