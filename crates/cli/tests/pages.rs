@@ -28,6 +28,7 @@ pages! {
     testing_a_lock_free_structure = "docs/testing-a-lock-free-structure.md",
     testing_a_kernel = "docs/testing-a-kernel.md",
     testing_your_own_locks = "docs/testing-your-own-locks.md",
+    testing_transactions = "docs/testing-transactions.md",
     reading_the_report = "docs/reading-the-report.md",
     what_is_proved = "docs/what-is-proved.md",
     found_in_the_wild = "docs/found.md",

@@ -1,6 +1,6 @@
 //! Programs checked from source to verdict: with threads (`tests/threads`), those that got a wrong one before (`tests/verdicts`), those of a course on operating systems (`tests/landslide`), and a kernel's (`kernel/tests`). The first lines of each say how, and what must come out: `with:` other sources, `check:` the
 //! options (`{pool}` is an empty directory), `exit:` the code, `finds:` a kind and words of a message, `not:` the same of what must not be found, `note:` words of a note, `limit:`
-//! what was left out, `schedules:` and `assumed:` how many executions ended, or were ended by an assumption, `symmetric:` how many they stand for, `equivalence:` what tells them apart, `assumes:` words of an assumption, `effect:` of the finding named last, or of the only one, `prove:` the exit code of `landfall prove` with the same options, `says:` words of an error, `preemptions:` of the finding named last, the fewest. Files that say `also: --equivalence reads` are checked again with that. Every finding is replayed.
+//! what was left out, `schedules:` and `assumed:` how many executions ended, or were ended by an assumption, `symmetric:` how many they stand for, `equivalence:` what tells them apart, `assumes:` words of an assumption, `effect:` of the finding named last, or of the only one, `prove:` the exit code of `landfall prove` with the same options, `says:` words of an error, `preemptions:` of the finding named last, the fewest, `row:` a thread and words of what it does in that finding's table, in their order. Files that say `also: --equivalence reads` are checked again with that. Every finding is replayed.
 
 use serde_json::Value;
 use std::panic::catch_unwind;
@@ -34,6 +34,8 @@ struct Case {
     effect: Option<String>,
     /// By their number in `finds`.
     preemptions: Vec<(usize, u64)>,
+    /// By the same numbers: rows of tables.
+    rows: Vec<(usize, String)>,
 }
 
 fn cases(text: &str) -> Vec<Case> {
@@ -86,6 +88,7 @@ fn cases(text: &str) -> Vec<Case> {
                 let of = case.finds.len() - 1;
                 case.preemptions.push((of, rest.parse().expect("a number")));
             }
+            "row" => case.rows.push((case.finds.len() - 1, rest.to_owned())),
             _ => {}
         }
     }
@@ -181,6 +184,17 @@ fn check(source: &Path, number: usize, case: &Case) {
         let expected = serde_json::json!({"count": count, "fewest": true});
         assert_eq!(found, Some(&expected), "{what}: {:?}", case.finds[of]);
     }
+    for (of, wanted) in case.finds.iter().enumerate() {
+        let turns = find(wanted).and_then(|finding| finding["schedule"].as_array());
+        let mut shown = turns.into_iter().flatten().flat_map(|turn| {
+            let deeds = turn["deeds"].as_array().into_iter().flatten();
+            deeds.map(|deed| format!("{} {}", text(&turn["thread"]), text(&deed["text"])))
+        });
+        for (_, row) in case.rows.iter().filter(|(number, _)| *number == of) {
+            let there = shown.any(|shown| shown == *row);
+            assert!(there, "{what}: no row {row}, or not in that order\n{said}");
+        }
+    }
     for words in &case.assumes {
         let assumptions = run["assumptions"].as_array().expect("assumptions");
         let there = |assumed: &Value| text(&assumed["message"]).contains(words);
@@ -214,6 +228,11 @@ fn check(source: &Path, number: usize, case: &Case) {
 #[test]
 fn programs_with_threads() {
     check_all("tests/threads");
+}
+
+#[test]
+fn programs_with_transactions() {
+    check_all("tests/transactions");
 }
 
 #[test]

@@ -36,7 +36,8 @@ pub use schedule::{Turn, TurnLine, TurnReason};
 pub use timeline::{Lane, LaneVersion, Phase, Row, RowRead, Survival, Timeline};
 pub use witness::{
     BuildCommand, ImageLine, OldLine, ProgramFile, RecordedClient, RecordedFailure, RecordedInput,
-    RecordedMemory, RecordedOutcome, RecordedSignals, RecordedStop, RecordedThreads, Witness, Word,
+    RecordedMemory, RecordedOutcome, RecordedSignals, RecordedStop, RecordedThreads,
+    RecordedTransactions, Witness, Word,
 };
 
 /// The JSON schema of run.json (draft 7), generated from [`Run`].

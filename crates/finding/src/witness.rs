@@ -107,12 +107,24 @@ pub struct RecordedThreads {
     /// And stores, when they go into the buffer: memory is taken away.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub mappings: bool,
+    /// There are hardware transactions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub transactions: Option<RecordedTransactions>,
     /// Signals arrive at any time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub signals: Option<RecordedSignals>,
     /// Where a debugger stops: at the second access of a data race.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stop: Option<RecordedStop>,
+}
+
+/// Hardware transactions: why they are aborted (`full`, `retry`, `stm`), and the sets and ways of the cache that holds what they write.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct RecordedTransactions {
+    /// Why they are aborted.
+    pub failures: String,
+    /// Sets and ways.
+    pub cache: (u32, u32),
 }
 
 /// An access of a thread.

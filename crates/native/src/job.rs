@@ -118,6 +118,10 @@ pub struct Threading {
     pub blocks: bool,
     /// Some of them take memory away: a store to it is in conflict with them already when it is issued.
     pub mappings: bool,
+    /// There are hardware transactions: whether they are aborted for no reason is asked of processes of their own.
+    pub transactions: bool,
+    /// Why they are aborted.
+    pub htm: Htm,
     /// Critical sections are single steps.
     pub sections: bool,
     /// Plain accesses that are steps, by their origins (`site | caller << 32`); and locks whose critical sections are not.
@@ -180,11 +184,64 @@ pub struct KnownSignals {
 impl Threading {
     /// The number of the first store buffer in choices.
     pub(crate) fn companions(&self) -> u16 {
+        // Spoilers are in the upper half.
         match (self.streams, usize::from(self.most)) {
             (0, 1..=FEW_THREADS) => FEW_THREADS as u16,
             (0, _) => MOST_THREADS as u16,
             (_, most) => most as u16,
         }
+    }
+}
+
+/// How hardware transactions are aborted, besides for what they do themselves.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Htm {
+    pub failures: HtmFailures,
+    /// The cache that holds what one has written.
+    pub cache: HtmCache,
+}
+
+/// Why transactions are aborted, besides for what they do themselves.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum HtmFailures {
+    /// For every reason that processors have.
+    #[default]
+    Full,
+    /// For no reason, and that is not told apart from others.
+    Retry,
+    /// Because of conflicts alone, byte by byte, as where transactions are software.
+    Stm,
+}
+
+impl HtmFailures {
+    const NAMES: [(HtmFailures, &str); 3] = [
+        (HtmFailures::Full, "full"),
+        (HtmFailures::Retry, "retry"),
+        (HtmFailures::Stm, "stm"),
+    ];
+
+    pub fn name(self) -> &'static str {
+        let own = Self::NAMES.iter().find(|(failures, _)| *failures == self);
+        own.map_or("full", |(_, name)| name)
+    }
+
+    pub fn named(name: &str) -> Option<HtmFailures> {
+        let own = Self::NAMES.iter().find(|(_, own)| *own == name);
+        own.map(|(failures, _)| *failures)
+    }
+}
+
+/// A cache: so many sets of so many lines.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct HtmCache {
+    pub sets: u32,
+    pub ways: u32,
+}
+
+impl Default for HtmCache {
+    /// 32 KiB, eight ways.
+    fn default() -> HtmCache {
+        HtmCache { sets: 64, ways: 8 }
     }
 }
 

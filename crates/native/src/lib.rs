@@ -58,8 +58,8 @@ pub use input::Input;
 pub use inputs::{InputAsked, InputsAsked, InputsTold};
 pub use interrupt::{Moment, interrupted, watch_interrupts};
 pub use job::{
-    ANY_CALL, Draw, FEW_THREADS, Image, InputKind, InputValue, Isolation, Job, KnownSignals,
-    Limits, Line, MOST_THREADS, Policy, Sleeper, StopAt, Threading,
+    ANY_CALL, Draw, FEW_THREADS, Htm, HtmCache, HtmFailures, Image, InputKind, InputValue,
+    Isolation, Job, KnownSignals, Limits, Line, MOST_THREADS, Policy, Sleeper, StopAt, Threading,
 };
 pub use judge::{Atomics, Placed, Places, Ran, Watching, judge};
 pub use kernel::{KernelFeature, kernel_features};

@@ -50,6 +50,9 @@ pub(crate) fn instrument(module: LLVMModuleRef, optimised_later: bool) -> bool {
         pauses: pausing(&functions(module)),
         assembly: file_scope_assembly(module),
         optimised_later,
+        transacts: functions(module)
+            .iter()
+            .any(|function| function.name() == "llvm.x86.xbegin"),
     };
     if asm::has_instructions(&shared.assembly) {
         let message = "assembly at file scope is not instrumented: its accesses of persistent memory are seen as they happen, its fences are not";

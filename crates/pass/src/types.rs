@@ -13,6 +13,10 @@ impl Type {
         self.kind() == LLVMTypeKind::LLVMPointerTypeKind
     }
 
+    pub(crate) fn is_x87(self) -> bool {
+        self.kind() == LLVMTypeKind::LLVMX86_FP80TypeKind
+    }
+
     pub(crate) fn is_vector(self) -> bool {
         self.kind() == LLVMTypeKind::LLVMVectorTypeKind
     }

@@ -21,6 +21,8 @@ pub(crate) struct Shared {
     /// Outside of functions.
     pub(crate) assembly: String,
     pub(crate) optimised_later: bool,
+    /// There are hardware transactions.
+    pub(crate) transacts: bool,
 }
 
 #[derive(Debug)]
@@ -33,6 +35,7 @@ pub(crate) struct Weaver<'m> {
     pub(crate) assembly: &'m str,
     /// The optimiser comes after us.
     pub(crate) optimised_later: bool,
+    pub(crate) transacts: bool,
     pub(crate) function: Value,
     pub(crate) escapes: Escapes,
     /// Stack slots that hand values to hooks by address: one per type, since each is used up at once.
@@ -57,6 +60,7 @@ impl<'m> Weaver<'m> {
             pauses,
             assembly,
             optimised_later,
+            transacts,
         } = shared;
         Self {
             emit,
@@ -66,6 +70,7 @@ impl<'m> Weaver<'m> {
             pauses,
             assembly,
             optimised_later: *optimised_later,
+            transacts: *transacts,
             function,
             escapes: Escapes::default(),
             slots: HashMap::new(),
@@ -102,6 +107,9 @@ impl<'m> Weaver<'m> {
     }
 
     fn instruction(&mut self, instruction: Value) {
+        if self.transacts && crate::x86::is_x87(instruction) {
+            crate::x86::aborts(self, instruction);
+        }
         match instruction.opcode() {
             Some(LLVMOpcode::LLVMLoad) => self.load(instruction),
             Some(LLVMOpcode::LLVMStore) => self.store(instruction),

@@ -14,6 +14,11 @@ pub(crate) fn weave(weaver: &mut Weaver<'_>, call: Value, name: &str) {
         "llvm.x86.sse.sfence" => fence(weaver, call, "__lf_sfence"),
         "llvm.x86.sse2.mfence" => fence(weaver, call, "__lf_mfence"),
         "llvm.x86.sse2.lfence" => fence(weaver, call, "__lf_lfence"),
+        "llvm.x86.xbegin" => transaction(weaver, call, "__lf_xbegin"),
+        "llvm.x86.xend" => transaction(weaver, call, "__lf_xend"),
+        "llvm.x86.xabort" => transaction(weaver, call, "__lf_xabort"),
+        "llvm.x86.xtest" => transaction(weaver, call, "__lf_xtest"),
+        "llvm.x86.sse2.pause" if weaver.transacts => aborts(weaver, call),
         "llvm.x86.directstore32" | "llvm.x86.directstore64" | "llvm.x86.mmx.movnt.dq" => {
             direct_store(weaver, call)
         }
@@ -41,6 +46,48 @@ fn fence(weaver: &mut Weaver<'_>, call: Value, hook: &str) {
     let void = weaver.emit.void();
     weaver.emit.hook(hook, void, &[site]);
     call.erase();
+}
+
+/// RTM's instructions: the runtime does what they do, on any processor.
+fn transaction(weaver: &mut Weaver<'_>, call: Value, hook: &str) {
+    let site = weaver.sites.of(call);
+    weaver.emit.before(call, call);
+    let result = call.ty();
+    let done = match hook {
+        "__lf_xabort" => {
+            let number = weaver.emit.int(32);
+            let code = weaver.emit.resize(call.operand(0), number);
+            weaver.emit.hook(hook, result, &[code, site])
+        }
+        "__lf_xtest" => weaver.emit.hook(hook, result, &[]),
+        _ => weaver.emit.hook(hook, result, &[site]),
+    };
+    if ["__lf_xbegin", "__lf_xtest"].contains(&hook) {
+        call.replace_uses_with(done);
+    }
+    call.erase();
+}
+
+/// Does it compute with numbers of the x87?
+pub(crate) fn is_x87(instruction: Value) -> bool {
+    instruction.ty().is_x87()
+        || matches!(
+            instruction.opcode(),
+            Some(
+                LLVMOpcode::LLVMStore
+                    | LLVMOpcode::LLVMFPTrunc
+                    | LLVMOpcode::LLVMFPToSI
+                    | LLVMOpcode::LLVMFPToUI
+                    | LLVMOpcode::LLVMFCmp
+            )
+        ) && instruction.operand(0).ty().is_x87()
+}
+
+/// No processor executes it in a transaction.
+pub(crate) fn aborts(weaver: &mut Weaver<'_>, call: Value) {
+    weaver.emit.before(call, call);
+    let void = weaver.emit.void();
+    weaver.emit.hook("__lf_aborts", void, &[]);
 }
 
 /// rdrand and rdseed: the number comes from the runtime, which gives the same one in every run, and is always there.
@@ -137,11 +184,6 @@ fn clear_line(weaver: &mut Weaver<'_>, call: Value) {
 
 /// An instruction of the processor that reads or writes through a pointer and is none of the above.
 fn unknown(weaver: &mut Weaver<'_>, call: Value, name: &str) {
-    if name == "llvm.x86.xbegin" {
-        return weaver
-            .warnings
-            .at(call, "hardware transactions are not seen by Landfall");
-    }
     let of_processor =
         name.starts_with("llvm.x86.") || name.starts_with("llvm.matrix.column.major.");
     if !of_processor || !call.may_access_memory() {

@@ -40,7 +40,7 @@ pub use litmus_file::read_litmus;
 pub use observer::{Observer, Progress};
 pub use options::{
     Cancel, CheckKind, MemoryModel, Options, PmFill, PreemptAt, PreemptIn, RaceOrder, ScheduleDraw,
-    ScheduleOrder, Stdin, Target,
+    ScheduleOrder, Stdin, Target, TransactionCache, TransactionFailures,
 };
 pub use outputs::{Texts, json, texts};
 pub use prove::{Answers, ProofRound, Property, PropertyAnswer, ProveOptions, prove};

@@ -9,7 +9,8 @@ use landfall_explore::schedule::seal::Directive;
 use landfall_finding::{Allowed, Equivalence, RaceEffect, Severity};
 use landfall_model::order::Platform;
 use landfall_native::{
-    Atomics, Budget, ClientScript, Deadline, FreshBlocks, Input, Model, Moment, Policy,
+    Atomics, Budget, ClientScript, Deadline, FreshBlocks, Htm, HtmCache, HtmFailures, Input, Model,
+    Moment, Policy,
 };
 use serde::{Deserialize, Serialize};
 use std::ffi::OsString;
@@ -143,6 +144,12 @@ pub struct Options {
     /// What tells two schedules apart, where the program allows it.
     #[serde(default)]
     pub equivalence: Equivalence,
+    /// Why hardware transactions are aborted, besides for what they do themselves.
+    #[serde(default)]
+    pub htm: TransactionFailures,
+    /// The cache that holds what they write.
+    #[serde(default)]
+    pub htm_cache: TransactionCache,
     /// Schedules that differ only in which of several threads that are alike does what are tried once.
     pub symmetry: bool,
     /// Functions in which threads may be preempted, and in which not; the last one that matches decides.
@@ -232,6 +239,8 @@ impl Default for Options {
             preempt: PreemptAt::Auto,
             bound: None,
             equivalence: Equivalence::Orders,
+            htm: TransactionFailures::Full,
+            htm_cache: TransactionCache::default(),
             symmetry: true,
             directives: Vec::new(),
             order: ScheduleOrder::Quiet,
@@ -403,6 +412,35 @@ impl CheckKind {
             CheckKind::Locks => "locks",
             CheckKind::Heap => "heap",
         }
+    }
+}
+
+/// Why hardware transactions are aborted, besides for what they do themselves.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum TransactionFailures {
+    /// For every reason that processors have.
+    #[default]
+    Full,
+    /// For no reason, and that is not told apart from others.
+    Retry,
+    /// Because of conflicts alone, byte by byte, as where transactions are software.
+    Stm,
+}
+
+/// A cache of so many sets of so many lines.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TransactionCache {
+    /// How many sets.
+    pub sets: u32,
+    /// Lines in each.
+    pub ways: u32,
+}
+
+impl Default for TransactionCache {
+    /// 32 KiB, eight ways.
+    fn default() -> TransactionCache {
+        TransactionCache { sets: 64, ways: 8 }
     }
 }
 
@@ -598,6 +636,21 @@ impl Options {
             tear: self.tear,
             checksums: !self.no_checksum_assumption,
             ..SearchOptions::default()
+        }
+    }
+
+    /// How hardware transactions are aborted.
+    pub(crate) fn transactions(&self) -> Htm {
+        Htm {
+            failures: match self.htm {
+                TransactionFailures::Full => HtmFailures::Full,
+                TransactionFailures::Retry => HtmFailures::Retry,
+                TransactionFailures::Stm => HtmFailures::Stm,
+            },
+            cache: HtmCache {
+                sets: self.htm_cache.sets,
+                ways: self.htm_cache.ways,
+            },
         }
     }
 

@@ -5,7 +5,7 @@ use crate::recorded_client::{client_of, hexadecimal};
 use anyhow::{Context, bail};
 use landfall_finding::{
     BuildCommand, Digest, ImageLine, OldLine, ProgramFile, RecordedFailure, RecordedInput,
-    RecordedSignals, RecordedStop, RecordedThreads, StdinFile, Witness, Word,
+    RecordedSignals, RecordedStop, RecordedThreads, RecordedTransactions, StdinFile, Witness, Word,
 };
 use landfall_model::image::Image;
 use landfall_model::line::{LINE_BYTES, Line};
@@ -14,7 +14,8 @@ use landfall_model::order::Platform;
 use landfall_native::FreshBlocks;
 use landfall_native::compiler::{self, Language};
 use landfall_native::{
-    ANY_CALL, HeapChecks, Input, InputValue, Job, KnownSignals, MallocMetadata, Program, StopAt,
+    ANY_CALL, HeapChecks, Htm, HtmCache, HtmFailures, Input, InputValue, Job, KnownSignals,
+    MallocMetadata, Program, StopAt,
 };
 use std::ffi::OsString;
 use std::path::Path;
@@ -92,6 +93,10 @@ pub(crate) fn recorded_threads(job: &Job) -> Option<RecordedThreads> {
         persistency: job.threads.persistency,
         creations: job.threads.creations,
         mappings: job.threads.mappings,
+        transactions: (job.threads.transactions).then(|| RecordedTransactions {
+            failures: job.threads.htm.failures.name().to_owned(),
+            cache: (job.threads.htm.cache.sets, job.threads.htm.cache.ways),
+        }),
         signals: job.threads.signals.as_ref().map(|known| RecordedSignals {
             sent: known.sent.clone(),
             touched: known.touched.clone(),
@@ -127,6 +132,15 @@ fn prepare(threads: &RecordedThreads, job: &mut Job) -> anyhow::Result<()> {
     job.threads.persistency = threads.persistency;
     job.threads.creations = threads.creations;
     job.threads.mappings = threads.mappings;
+    if let Some(transactions) = &threads.transactions {
+        let (sets, ways) = transactions.cache;
+        let named = HtmFailures::named(&transactions.failures);
+        job.threads.transactions = true;
+        job.threads.htm = Htm {
+            failures: named.context("the witness says why transactions fail in a word that is none of full, retry and stm")?,
+            cache: HtmCache { sets, ways },
+        };
+    }
     if let Some(signals) = &threads.signals {
         job.threads.signals = Some(Arc::new(KnownSignals {
             sent: signals.sent.clone(),

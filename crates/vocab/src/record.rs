@@ -257,7 +257,14 @@ pub mod step {
     pub const WAKE_TO_LOOK: u8 = 47;
     /// A store goes into the buffer: only who takes its memory away is concerned.
     pub const ISSUE: u8 = 48;
-    pub const NAMES: [&str; 49] = [
+    /// A hardware transaction is about to begin: asks whether it is aborted for no reason; the object is [`crate::shared::answer`].
+    pub const ATTEMPT: u8 = 49;
+    /// Answers that; of nobody who runs.
+    pub const SPOIL: u8 = 50;
+    /// All of a hardware transaction; or one that its own code aborts before the thread's stores are in memory.
+    pub const TRANSACT: u8 = 51;
+    pub const TRANSACT_EARLY: u8 = 52;
+    pub const NAMES: [&str; 53] = [
         "begin",
         "create",
         "exit",
@@ -307,6 +314,10 @@ pub mod step {
         "preempt",
         "wake-to-look",
         "issue",
+        "attempt",
+        "spoil",
+        "transact",
+        "transact-early",
     ];
 }
 
@@ -480,6 +491,11 @@ impl Record {
     /// Did whoever made the schedule choose this step?
     pub fn is_choice(&self) -> bool {
         self.kind == RecordKind::Step && self.offset != 0
+    }
+
+    /// Is it a step of this kind ([`step`])?
+    pub fn is_step(&self, kind: u8) -> bool {
+        self.kind == RecordKind::Step && self.flags == kind
     }
 
     /// What a step of a thread is about, in a word.

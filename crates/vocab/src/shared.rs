@@ -206,6 +206,8 @@ pub struct Control {
     pub streamed: [AtomicU64; POINTS],
     /// Nonzero: some run got to where a signal may arrive at any time.
     pub signals: AtomicU32,
+    /// Nonzero: some run began a hardware transaction.
+    pub transactions: AtomicU32,
     /// Signals that are sent: a bit for each [`signal_word`], by its number.
     pub signal_words: [AtomicU64; SIGNAL_WORDS.div_ceil(64)],
     /// Signals that the main thread blocks at some time, a bit for each: others may get those that are for the process.
@@ -432,6 +434,18 @@ pub mod job {
     pub const MAPPINGS: u32 = 1 << 26;
     /// A debugger looks on: at the end of the run, put persistent memory where the program has it.
     pub const SHOW: u32 = 64;
+    /// There are hardware transactions: who spoils attempts has the number of its thread, plus half of [`super::JobHeader::companions`].
+    pub const TRANSACTIONS: u32 = 1 << 27;
+}
+
+/// Why hardware transactions are aborted, besides for what they do themselves ([`JobHeader::htm`]).
+pub mod htm {
+    /// For every reason that processors have.
+    pub const FULL: u32 = 0;
+    /// For no reason, and that is not told apart from others.
+    pub const RETRY: u32 = 1;
+    /// Because of conflicts alone.
+    pub const STM: u32 = 2;
 }
 
 #[repr(C)]
@@ -473,7 +487,10 @@ pub struct JobHeader {
     /// among the first `length` steps.
     pub draw: u32,
     pub length: u32,
-    pub unused: u32,
+    /// Why hardware transactions are aborted ([`htm`]), and the cache that holds what one has written: sets and ways.
+    pub htm: u32,
+    pub cache_sets: u32,
+    pub cache_ways: u32,
     /// Where a debugger stops: an access from this place of the program (0 for none) to one of these bytes, of this thread, when so many
     /// steps were taken.
     pub stop_origin: u64,
@@ -536,6 +553,22 @@ pub mod timer {
 
 /// In place of a lock: what its thread does from here on is not judged ([`crate::record::access::WRITE`]), or is again.
 pub const UNJUDGED: u64 = LOCK | 40;
+
+/// In place of a lock: a hardware transaction ends. Its status comes first; then 1 if it committed.
+pub const TRANSACTIONS: u64 = LOCK | 56;
+
+/// Where the answer to the how many-th question of a thread is written, whether a transaction of its is aborted.
+pub const fn answer(thread: usize, question: u32) -> u64 {
+    LOCK | ANSWERS_AT | (thread as u64) << 24 | (question as u64 % (1 << 20)) << 3
+}
+
+/// Is it such a place?
+pub const fn is_answer(place: u64) -> bool {
+    place >> 40 == (LOCK | ANSWERS_AT) >> 40
+}
+
+/// Where nothing else lies.
+const ANSWERS_AT: u64 = 1 << 40;
 
 /// In place of a lock: from here to its next step the thread may store again where it has stored, without a record of each time.
 pub const UNSAID: u64 = LOCK | 48;

@@ -5,7 +5,7 @@ use crate::args::{Colour, Format, PlatformArg};
 use landfall::finding::{Allowed, Equivalence, RaceEffect, Severity};
 use landfall::{
     CheckKind, MemoryModel, Options, PmFill, PreemptAt, RaceOrder, ScheduleDraw, ScheduleOrder,
-    Stdin, Target,
+    Stdin, Target, TransactionCache, TransactionFailures,
 };
 use std::ffi::OsString;
 use std::num::NonZeroUsize;
@@ -232,6 +232,21 @@ pub(crate) struct CheckArgs {
     )]
     pub(crate) equivalence: EquivalenceArg,
 
+    /// Why hardware transactions are aborted, besides for what they do themselves: for every reason that processors have (full), or for no
+    /// reason (retry)
+    #[arg(long, value_enum, default_value_t = HtmArg::Full, help_heading = "Threads")]
+    pub(crate) htm: HtmArg,
+
+    /// The cache that holds what a hardware transaction writes: so many sets of so many lines
+    #[arg(
+        long,
+        value_name = "SETSxWAYS",
+        value_parser = cache,
+        default_value = "64x8",
+        help_heading = "Threads"
+    )]
+    pub(crate) htm_cache: TransactionCache,
+
     /// Tell threads apart that run the same function on the same argument and never look at who they are; otherwise schedules that
     /// differ only in which of them does what are tried once
     #[arg(long, help_heading = "Threads")]
@@ -359,6 +374,25 @@ pub(crate) enum EquivalenceArg {
     Orders,
     Reads,
     Values,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug, clap::ValueEnum)]
+pub(crate) enum HtmArg {
+    Full,
+    Retry,
+}
+
+fn cache(text: &str) -> Result<TransactionCache, String> {
+    let (sets, ways) = text.split_once('x').ok_or("sets x ways, such as 64x8")?;
+    let number = |word: &str| word.parse().map_err(|_| format!("`{word}` is no number"));
+    let cache = TransactionCache {
+        sets: number(sets)?,
+        ways: number(ways)?,
+    };
+    match (1..=4096).contains(&cache.sets) && cache.ways != 0 {
+        true => Ok(cache),
+        false => Err("a cache has 1 to 4096 sets, and a way at least".to_owned()),
+    }
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, clap::ValueEnum)]
@@ -565,6 +599,11 @@ impl CheckArgs {
                 EquivalenceArg::Reads => Equivalence::Reads,
                 EquivalenceArg::Values => Equivalence::Values,
             },
+            htm: match self.htm {
+                HtmArg::Full => TransactionFailures::Full,
+                HtmArg::Retry => TransactionFailures::Retry,
+            },
+            htm_cache: self.htm_cache,
             symmetry: !self.no_symmetry,
             directives: self.directives.0.clone(),
             order: match self.order {

@@ -15,10 +15,11 @@ use super::explored::Explored;
 use super::search::{Counts, Options, Search};
 use super::section::UsualSections;
 use super::sharing::Sharing;
-use super::step::{Access, Process, Step};
+use super::step::{Access, Act, Process, Step};
 use super::symmetry::Apart;
+use super::sync::Op;
 use super::threads::{Leftovers, Points, Threads, ThreadsError};
-use super::trace::{End, Trailing};
+use super::trace::{End, Trace, Trailing};
 use std::ops::ControlFlow;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -142,7 +143,9 @@ fn search_rounds<T: Threads>(
                 fresh = add_racing(&search, &mut result.sites);
                 search.racy |= fresh;
             }
-            let broken = add(&search.trace().broken, &mut result.locks);
+            let beside = beside_transactions(search.trace());
+            let broken =
+                add(&search.trace().broken, &mut result.locks) | add(&beside, &mut result.locks);
             late |= broken && search.counts.executions > FEW;
             let grown = search.sections_grow();
             if grown && search.counts.executions > FEW {
@@ -175,6 +178,25 @@ fn search_rounds<T: Threads>(
         result.abandoned += search.counts.executions;
         in_parts |= late;
     }
+}
+
+/// Locks of which a critical section and a hardware transaction of another thread access the same, one of them writing: the lock keeps the
+/// transaction away from nothing, so what is in the section is not one transition for it.
+fn beside_transactions(trace: &Trace) -> Vec<u32> {
+    let mut locks = Vec::new();
+    if !trace.sets.have_transactions() {
+        return locks;
+    }
+    let transactions = || trace.steps.iter().filter(|s| s.act == Act::Transaction);
+    let sections = trace.steps.iter();
+    for section in sections.filter(|s| s.act == Act::Sync(Op::Section)) {
+        let meets =
+            |t: &Step| t.process != section.process && trace.sets.share_accesses(t, section);
+        if transactions().any(meets) {
+            locks.push(section.object);
+        }
+    }
+    locks
 }
 
 /// Adds the plain accesses of the last execution that race and are no scheduling points; is one of them new?

@@ -401,6 +401,11 @@ impl Sets {
         self.sections.has_transactions()
     }
 
+    /// Is something of what two transitions with sets of accesses touch the same, and one of them writes it?
+    pub(super) fn share_accesses(&self, a: &Step, b: &Step) -> bool {
+        !self.share_nothing(a.section, b.section)
+    }
+
     /// Does one of them, a hardware transaction, do what does not commute with the other?
     fn share_transaction(&self, a: &Step, b: &Step) -> bool {
         let one = |transaction: &Step, other: &Step| {

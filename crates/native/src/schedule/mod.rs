@@ -125,6 +125,11 @@ impl<'s> NativeThreads<'s> {
         threads: usize,
         model: Model,
     ) -> NativeThreads<'s> {
+        // Whoever spoils transactions has a number, too.
+        let threads = match job.threads.transactions {
+            true => 2 * threads,
+            false => threads,
+        };
         // Somebody else may have asked for runs ahead.
         server.settle();
         server.forget_leftovers(true);
@@ -136,6 +141,8 @@ impl<'s> NativeThreads<'s> {
             creations: job.threads.creations,
             blocks: job.threads.blocks,
             mappings: job.threads.mappings,
+            transactions: job.threads.transactions,
+            htm: job.threads.htm,
             again: job.threads.again,
             non_temporal: job.threads.non_temporal,
             streamed: job.threads.streamed,
@@ -150,6 +157,7 @@ impl<'s> NativeThreads<'s> {
         reader.creations = job.threads.creations;
         reader.blocks = job.threads.blocks;
         reader.mappings = job.threads.mappings;
+        reader.transactions = job.threads.transactions;
         reader.again = job.threads.again;
         reader.non_temporal.0 = job.threads.non_temporal || job.threads.streamed.is_none();
         reader.all_stream = job.threads.streamed.is_none();
@@ -345,6 +353,18 @@ impl<'s> NativeThreads<'s> {
         self.reader.objects.word(object) == Some(landfall_vocab::shared::BLOCKS)
     }
 
+    /// Is it nobody's thread, but who answers whether transactions of one are aborted?
+    pub fn is_spoiler(&self, process: Process) -> bool {
+        let process = usize::from(process);
+        (self.room_for_threads()..self.threads).contains(&process)
+    }
+
+    /// Is that answered there?
+    pub fn is_answer(&self, object: u32) -> bool {
+        let place = self.reader.objects.word(object);
+        place.is_some_and(landfall_vocab::shared::is_answer)
+    }
+
     /// The signal that an object stands for, and the thread that it is for.
     pub fn signal(&self, object: u32) -> Option<(Option<usize>, usize)> {
         signal_at(self.reader.objects.word(object)?)
@@ -385,6 +405,9 @@ impl<'s> NativeThreads<'s> {
     fn choice(&self, process: Process) -> Process {
         let spread = (self.reader.companions - self.threads) as Process;
         match usize::from(process) / self.threads.max(1) {
+            0 if self.reader.transactions && usize::from(process) >= self.threads / 2 => {
+                process + spread / 2
+            }
             0 => process,
             1 => process + spread,
             // The runtime was told how many threads there are.
@@ -493,9 +516,12 @@ impl<'s> NativeThreads<'s> {
             self.recall.learn_additions(execution, &self.sizes);
         }
         self.outcome = outcome;
-        let unexpected = self.several_create() || self.sees_blocks() || self.sees_numbers_again();
-        if self.reader.created > self.threads || unexpected {
-            self.more_threads = Some(self.reader.created.max(self.threads));
+        let unexpected = self.several_create()
+            || self.sees_blocks()
+            || self.sees_transactions()
+            || self.sees_numbers_again();
+        if self.reader.created > self.room_for_threads() || unexpected {
+            self.more_threads = Some(self.reader.created.max(self.room_for_threads()));
             return Err(ThreadsError::CannotRun("more threads than before".into()));
         }
         if self.learned_of_signals() {

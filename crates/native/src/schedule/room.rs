@@ -20,6 +20,7 @@ impl NativeThreads<'_> {
                 threading.creations |= self.several_create();
                 threading.blocks |= self.reader.block_seen;
                 threading.mappings |= self.reader.mapping_seen;
+                threading.transactions |= self.reader.transaction_seen;
                 threading.again |= self.reader.again_seen;
             }
             _ if self.learned_of_signals() => {
@@ -53,6 +54,19 @@ impl NativeThreads<'_> {
     pub(super) fn learned_of_signals(&self) -> bool {
         let unexpected = self.job.threads.signals.is_none() && self.server.signals();
         unexpected || !self.reader.signals.is_known()
+    }
+
+    /// How many threads of the program there is room for.
+    pub fn room_for_threads(&self) -> usize {
+        match self.reader.transactions {
+            true => self.threads / 2,
+            false => self.threads,
+        }
+    }
+
+    /// There are hardware transactions, and the search did not expect it: start over with [`Threading::transactions`].
+    pub(super) fn sees_transactions(&self) -> bool {
+        self.reader.transaction_seen && !self.reader.transactions
     }
 
     /// There are atomic blocks, or memory is taken away, and the search did not expect it: start over with [`Threading::blocks`].

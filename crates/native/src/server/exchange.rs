@@ -5,11 +5,12 @@ use crate::deadline::Deadline;
 use crate::decode::{Decoded, decode_most};
 use crate::error::SubjectError;
 use crate::execution::{Execution, Foreign, Outcome};
-use crate::job::{Draw, Job, Policy, WaitPatience};
+use crate::job::{Draw, HtmFailures, Job, Policy, WaitPatience};
 use crate::outcome::outcome;
 use crate::shared::{futex_wait, futex_wake, set_bits, set_signals, set_streamed};
 use landfall_vocab::shared::{
-    DRAW_ORDER, End, JobHeader, MOST_INPUTS, MOST_SLEEPERS, SLOTS, TICK, isolation, job, slot_state,
+    DRAW_ORDER, End, JobHeader, MOST_INPUTS, MOST_SLEEPERS, SLOTS, TICK, htm, isolation, job,
+    slot_state,
 };
 use std::os::unix::process::ExitStatusExt;
 use std::sync::Arc;
@@ -329,6 +330,7 @@ pub(crate) fn header(job: &Job, lines: usize, flags: u32) -> JobHeader {
             | set(job.threads.leftovers, job::LEFTOVERS)
             | set(job.threads.creations, job::CREATIONS)
             | set(job.threads.mappings, job::MAPPINGS)
+            | set(job.threads.transactions, job::TRANSACTIONS)
             | set(
                 job.threads.signals.is_some() || job.threads.asks_for_signals,
                 job::SIGNALS,
@@ -371,7 +373,13 @@ pub(crate) fn header(job: &Job, lines: usize, flags: u32) -> JobHeader {
         companions: job.threads.companions().into(),
         streams: job.threads.streams.into(),
         signals: job.threads.timer_signals,
-        unused: 0,
+        htm: match job.threads.htm.failures {
+            HtmFailures::Full => htm::FULL,
+            HtmFailures::Retry => htm::RETRY,
+            HtmFailures::Stm => htm::STM,
+        },
+        cache_sets: job.threads.htm.cache.sets,
+        cache_ways: job.threads.htm.cache.ways,
     }
 }
 

@@ -173,6 +173,11 @@ impl Server {
         self.shared.control().signals.load(Relaxed) != 0
     }
 
+    /// Did any run so far begin a hardware transaction?
+    pub fn transactions(&self) -> bool {
+        self.shared.control().transactions.load(Relaxed) != 0
+    }
+
     /// Runs in forks and in place so far.
     pub fn runs(&self) -> (u64, u64) {
         let control = self.shared.control();

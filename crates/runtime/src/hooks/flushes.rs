@@ -10,6 +10,7 @@ use landfall_vocab::window;
 /// Records a write-back of one line. Lines outside persistent memory do not concern us.
 #[inline]
 pub(crate) fn flush(kind: RecordKind, address: usize, origin: Origin) {
+    crate::threads::transactions::aborts();
     if is_persistent(address) && shadow::recording() {
         if crate::threads::flush(kind, address, origin) {
             return;
@@ -38,6 +39,10 @@ pub(crate) fn fence(kind: RecordKind, origin: Origin) {
 
 /// A fence instruction.
 pub(crate) fn machine_fence(kind: RecordKind, origin: Origin) {
+    // A transaction orders what is in it, as a locked instruction does.
+    if crate::threads::transactions::is_inside() {
+        return;
+    }
     if matches!(kind, RecordKind::Mfence) {
         crate::threads::fence(origin);
         crate::threads::ordered(SEQ_CST as u8, origin);

@@ -9,7 +9,7 @@ use crate::memory::persistent_heap;
 use crate::run::trace::Origin;
 use crate::state::{running, server};
 use crate::syscalls::sys;
-use crate::threads::unsafe_calls;
+use crate::threads::{transactions, unsafe_calls};
 use landfall_vocab::builtin::Builtin;
 use landfall_vocab::shared::{FEW_THREADS, option};
 
@@ -149,6 +149,42 @@ fn is_there() -> bool {
     }
 }
 
+/// What the running thread has of the heap, to be put back.
+pub(crate) fn keep(to: &mut Heap) {
+    let (heap, _) = current();
+    // SAFETY: the heaps' memory is mapped once and never unmapped.
+    unsafe {
+        bytes::copy(
+            (&raw mut *to) as *mut u8,
+            heap as *const u8,
+            size_of::<Heap>(),
+        )
+    };
+}
+
+/// It has that again.
+pub(crate) fn put_back(from: &Heap) {
+    let (heap, _) = current();
+    // SAFETY: the heaps' memory is mapped once and never unmapped.
+    unsafe {
+        bytes::copy(
+            heap as *mut u8,
+            (&raw const *from) as *const u8,
+            size_of::<Heap>(),
+        )
+    };
+}
+
+/// A block was never taken.
+pub(crate) fn forget(block: usize) {
+    // SAFETY: it was taken, and what is before it says how.
+    unsafe {
+        if is_volatile(block) && is_looked_at(block) {
+            heap_checks::never_taken(block);
+        }
+    }
+}
+
 fn allocate(length: usize, align: usize) -> *mut u8 {
     // SAFETY: the heaps' memory is mapped once and never unmapped, and tells what is in it in words of ours.
     unsafe {
@@ -159,6 +195,7 @@ fn allocate(length: usize, align: usize) -> *mut u8 {
         if !is_there() {
             return core::ptr::null_mut();
         }
+        transactions::heap_changes();
         let looked_at = heap_checks::on();
         if looked_at && !shadowed() {
             return core::ptr::null_mut();
@@ -272,6 +309,7 @@ pub(crate) fn obtain(length: usize, align: usize, caller: usize) -> *mut u8 {
         persistent_heap::malloc(length, align, caller)
     } else {
         let block = allocate(length, align);
+        transactions::allocated(block as usize);
         crate::threads::allocated(block as usize, length);
         block
     };
@@ -286,7 +324,10 @@ pub(crate) fn obtain(length: usize, align: usize, caller: usize) -> *mut u8 {
 
 /// # Safety
 /// The program may read `block`, as far as it asks for.
-unsafe fn release(block: usize, caller: usize) {
+pub(crate) unsafe fn release(block: usize, caller: usize) {
+    if transactions::gives_back(block, caller) {
+        return;
+    }
     crate::threads::acted();
     // SAFETY: what the caller promises.
     unsafe {

@@ -112,6 +112,19 @@ pub(crate) unsafe fn length(block: usize) -> usize {
     unsafe { (*record(block)).length }
 }
 
+/// The block is as if it had been given back long ago.
+///
+/// # Safety
+/// `block` is a block with a record.
+pub(crate) unsafe fn never_taken(block: usize) {
+    // SAFETY: what the caller promises.
+    unsafe {
+        let record = record(block);
+        (*record).state = DEAD;
+        bytes::fill(shadow(block), FREED, (*record).length.div_ceil(GRAIN));
+    }
+}
+
 /// A block is given back; ends the run if it is none. Returns whether it may be given out again.
 ///
 /// # Safety

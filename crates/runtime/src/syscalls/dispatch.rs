@@ -87,6 +87,9 @@ pub(crate) unsafe extern "C" fn on_syscall(
             (*registers)[libc::REG_RAX as usize] = sys::raw(call.number, call.arguments) as i64;
             return;
         }
+        if crate::threads::transactions::takes_fault(context) {
+            return;
+        }
         if crate::syscalls::deferred::is_for(&call) {
             return crate::syscalls::deferred::go(context);
         }

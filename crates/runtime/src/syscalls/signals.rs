@@ -264,6 +264,9 @@ unsafe extern "C" fn on_fault(
         {
             return;
         }
+        if crate::threads::transactions::takes_fault(context) {
+            return;
+        }
         if deliver(signal, info, context) {
             return;
         }

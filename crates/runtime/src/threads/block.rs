@@ -6,7 +6,7 @@
 
 use super::context::Step;
 use super::steps::point;
-use super::{on, repeated, signals, sleep_sets, tables, threads};
+use super::{on, repeated, signals, sleep_sets, tables, threads, transactions};
 use crate::caller;
 use crate::memory::bytes;
 use crate::run::outcome;
@@ -164,6 +164,9 @@ fn leave(origin: Origin) {
 
 /// A step is announced: not every one is possible inside of a block. Is there nothing to be done?
 pub(super) fn passes_over(kind: u8) -> bool {
+    if transactions::is_inside() {
+        return transactions::passes_over(kind);
+    }
     match kind {
         step::YIELD | step::SLEEP | step::FENCE => true,
         step::EXIT => {
@@ -202,6 +205,9 @@ pub(super) fn stores(address: usize, length: usize) {
 pub(super) fn abandon() {
     if !is_inside() {
         return;
+    }
+    if transactions::is_inside() {
+        return transactions::abandon();
     }
     let undo = undo();
     let count = undo.count.get();

@@ -7,6 +7,7 @@ use super::lifecycle::How;
 use super::said::ThreadSayings;
 use super::signals::ThreadSignals;
 use super::stepped::Stepped;
+use super::transactions::Questions;
 use super::trusted::Trusted;
 use super::wakes::Wakes;
 use super::{MOST, descriptor, tables, threads};
@@ -137,6 +138,7 @@ pub(crate) struct Context {
     /// The system call in the middle of which others went on.
     interrupted: Cell<bool>,
     call: Cell<(Current, Reach)>,
+    pub(super) questions: Questions,
 }
 
 /// Stacks of threads other than main, as large as libc makes them; main keeps the stack of the run.
@@ -214,6 +216,7 @@ impl Context {
             trusted,
             stepped,
             signals,
+            questions,
             ids,
             process,
             takes_any,
@@ -250,6 +253,7 @@ impl Context {
         trusted.begin();
         stepped.begin();
         signals.begin();
+        questions.begin();
         ids.begin();
         process.set(0);
         takes_any.set(false);

@@ -46,6 +46,7 @@ pub(crate) mod stepped;
 mod steps;
 mod store_buffer;
 mod thread_specific;
+pub(crate) mod transactions;
 pub(crate) mod trusted;
 mod turns;
 pub(crate) mod unsafe_calls;
@@ -118,6 +119,8 @@ pub(crate) struct Threads {
     trusting: Cell<bool>,
     /// Atomic blocks that the running thread is in, one inside of the other.
     block: Cell<u32>,
+    /// It is in a hardware transaction, which is one, too.
+    transacting: Cell<bool>,
     /// Threads other than main that nobody has joined.
     apart: Cell<usize>,
     current: Cell<usize>,
@@ -152,6 +155,7 @@ pub(crate) struct Tables {
     stored: Cell<*mut leftovers::Stored>,
     repeated: Cell<*mut repeated::Repeated>,
     undo: Cell<*mut block::Undo>,
+    transaction: Cell<*mut transactions::Transaction>,
     frames: Cell<*mut frames::Frames>,
     signal_infos: signals::SignalInfos,
     /// The top of the stack on which is decided who goes on.
@@ -198,6 +202,7 @@ pub(crate) fn prepare() -> bool {
     tables()
         .undo
         .set(allocate(size_of::<block::Undo>()) as *mut block::Undo);
+    tables().transaction.set(transactions::prepare());
     tables()
         .turns
         .set(allocate(size_of::<turns::AllTurns>()) as *mut turns::AllTurns);
@@ -399,7 +404,7 @@ pub(crate) fn fence(origin: Origin) {
 
 /// A fence of the source, for those who look for data races.
 pub(crate) fn ordered(ordering: u8, origin: Origin) {
-    if watching() && on() {
+    if watching() && on() && !transactions::is_inside() {
         // What it tells others, and hears of them, it does at a time of its own.
         section::breaks();
         let me = threads().current.get();
@@ -467,6 +472,9 @@ fn pool_lock() -> usize {
 
 /// An `sfence` of the running thread; false where it is not ours.
 pub(crate) fn store_fence(origin: Origin) -> bool {
+    if transactions::is_inside() {
+        return true;
+    }
     if on() {
         signals::before_push(0, 0, true, origin);
     }

@@ -8,7 +8,7 @@ use super::objects::Object;
 use super::sets::{ProcessSet, members};
 use super::{
     block, channel_calls, condition, forked, lifecycle, mutex, object_lifetime, objects, repeated,
-    section, signals, sleep_sets, store_buffer, tables, threads, turns, wakes,
+    section, signals, sleep_sets, store_buffer, tables, threads, transactions, turns, wakes,
 };
 use crate::run::call_stack;
 use crate::run::outcome::{self, Report};
@@ -131,6 +131,9 @@ fn drains(kind: u8) -> bool {
             | step::LET_GO
             | step::PREEMPT
             | step::ISSUE
+            | step::ATTEMPT
+            | step::SPOIL
+            | step::TRANSACT_EARLY
     )
 }
 
@@ -175,13 +178,22 @@ pub(super) fn choose(current: usize) -> usize {
                     stop(End::Asleep, enabled)
                 }
                 let mut policy = threads().policy.get();
-                let picked = policy.pick(awake, current, words);
+                let picked = match transactions::due(awake) {
+                    Some(late) => late,
+                    None => policy.pick(awake, current, words),
+                };
                 threads().policy.set(policy);
                 picked as u16
             }
         };
         if threads().steps.get() as u64 == shared::job().keep {
             trace::keep();
+        }
+        if let Some(spoils) = transactions::spoiled_by(process.into()) {
+            threads().steps.set(threads().steps.get() + 1);
+            log_step(process, spoils, Some(enabled));
+            sleep_sets::executed(spoils.object as u64, 1, true);
+            continue;
         }
         if process < threads().companions.get() {
             turns::step_begins(process.into(), current);
@@ -261,7 +273,7 @@ impl Policy {
 
 /// `enabled` is who could have gone instead, where it was a choice.
 fn log_step(process: u16, step: Step, enabled: Option<&ProcessSet>) {
-    if process < COMPANIONS {
+    if process < COMPANIONS && step.kind != step::SPOIL {
         repeated::moved(process.into(), step.origin);
     }
     let chosen = if enabled.is_some() { 8 } else { 0 };
@@ -319,6 +331,7 @@ fn enabled() -> &'static ProcessSet {
         }
     }
     store_buffer::leaving(enabled);
+    transactions::add_spoilers(enabled);
     enabled
 }
 

@@ -15,7 +15,7 @@ mod time;
 mod waiting;
 
 use self::changes::Leaves;
-pub(super) use self::changes::each_head;
+pub(super) use self::changes::{counts_as_own, each_head};
 pub(super) use self::fresh::{finds_changes, publishes, untouched, woken};
 use self::kept::{Kept, digest};
 use self::rounds::Rounds;
@@ -25,7 +25,7 @@ pub(super) use self::time::looks_at_clock;
 pub(super) use self::waiting::{add_asleep, in_vain, log_wait, make_last, may_go_on, release};
 use super::context::{Step, decide};
 use super::steps::announce;
-use super::{MOST, block, leftovers, section, tables, threads, visible, wakes};
+use super::{MOST, block, leftovers, section, tables, threads, transactions, visible, wakes};
 use crate::run::endless::Digest;
 use crate::run::shared::trace_len;
 use crate::run::trace::{Origin, Site};
@@ -732,6 +732,7 @@ pub(super) unsafe fn arrive(
         threads().steps.set(was.before.steps);
         tables().asleep.sleep_again(was.before.woken);
         turns.own.set(was.before.own);
+        transactions::taken_back(me);
         if leaves == Leaves::Leftovers {
             turns.take_leftovers_back(&was, &below);
         }

@@ -14,6 +14,7 @@ use super::sleep_sets;
 use super::steps::point;
 use super::store_buffer;
 use super::threads;
+use super::transactions;
 use super::trusted;
 use super::turns;
 use crate::hooks::{self, SEQ_CST};
@@ -45,10 +46,10 @@ const FAILURE: u32 = 8;
 pub(crate) struct Access {
     pub(super) address: usize,
     pub(super) length: usize,
-    flags: u8,
+    pub(super) flags: u8,
     /// The ordering of a compare-and-swap that finds another value.
     otherwise: u8,
-    origin: Origin,
+    pub(super) origin: Origin,
 }
 
 /// Is an access a step of its own?
@@ -154,6 +155,7 @@ pub(super) fn announce(
         };
     }
     let own = forked::hides(address);
+    let persists = persists && !transactions::is_inside();
     let is_step = !own && (persists || is_point(ordering != 0 || what & LOCKED != 0, origin));
     if !own {
         signals::before_access(address, length, is_step, origin);
@@ -173,8 +175,12 @@ pub(super) fn announce(
             turns::looks_once(address, length, origin);
         }
     }
-    if what & WRITE != 0 && block::is_inside() {
-        block::stores(address, length);
+    if block::is_inside() {
+        if transactions::is_inside() {
+            transactions::before(address, what & WRITE != 0);
+        } else if what & WRITE != 0 {
+            block::stores(address, length);
+        }
     }
     let access = Access {
         address,
@@ -317,6 +323,9 @@ impl Access {
         }
         let me = threads().current.get();
         self.is_made();
+        if transactions::is_inside() {
+            return transactions::did(&self, [found, left, expected]);
+        }
         let own = forked::hides(self.address);
         let object = pack(self.address, self.length);
         let changes = self.flags & WRITE != 0 && found != left;
@@ -483,6 +492,9 @@ pub(crate) unsafe fn store(to: usize, from: *const u8, length: usize, abi: u32, 
     let order = ordering(abi);
     let flags = hooks::flags(abi) | if locked { flag::LOCKED } else { 0 };
     let streams = flags & flag::NON_TEMPORAL != 0 && !locked;
+    if streams {
+        transactions::aborts();
+    }
     if abi & hooks::SAME_INSTRUCTION != 0 && !trusted::hides(to, length) {
         signals::stay_inside();
     }
@@ -495,6 +507,7 @@ pub(crate) unsafe fn store(to: usize, from: *const u8, length: usize, abi: u32, 
             let (to, from) = (to + at, from.add(at));
             if trusted::hides(to, piece) {
                 heap_checks::look_if_asked(to, piece, true);
+                transactions::keeps(to, piece);
                 return bytes::shift(to as *mut u8, from, piece);
             }
             if forked::hides(to) {

@@ -1,12 +1,12 @@
 //! A schedule as people read it: what each thread does, in the order it happens.
 
 use crate::names::ProgramNames;
-use crate::view::blocks;
 use crate::view::table::{ThreadDeed, What, turns};
+use crate::view::{behind, blocks};
 use landfall_explore::schedule::data_races::{DataRace, Party};
 use landfall_explore::schedule::sync::{ALL, Op};
 use landfall_explore::schedule::{
-    Access, Act, End, NOWHERE, Order, Process, Step, Trace, Until, Wait,
+    Access, Act, End, NOWHERE, Order, Process, Step, Trace, Trailing, Until, Wait,
 };
 use landfall_finding::{Place, Turn};
 use landfall_native::NativeThreads;
@@ -38,6 +38,9 @@ pub(crate) enum TableEnd<'a> {
     Failure(&'a str),
     Race(&'a DataRace),
 }
+
+/// Places that are named of what a critical section reads and writes.
+const FEW: usize = 2;
 
 /// Names for objects and places of a search.
 #[derive(Debug)]
@@ -214,6 +217,10 @@ impl<'a> ScheduleNames<'a> {
         if step.act == Op::Pass.act() && step.access == Access::None {
             return true;
         }
+        // A transaction may begin: nothing speaks against it.
+        if self.threads.is_answer(step.object) && step.found == 0 {
+            return true;
+        }
         // A store goes into the buffer.
         if step.access == Access::Read && self.threads.is_blocks(step.object) {
             return true;
@@ -223,12 +230,7 @@ impl<'a> ScheduleNames<'a> {
             return true;
         }
         let place = self.names.origin(self.threads.origin(step.site));
-        let counts = [
-            "bits/shared_ptr_base.h",
-            "ext/atomicity.h",
-            "bits/shared_ptr_atomic.h",
-        ];
-        place.is_some_and(|at| counts.iter().any(|file| at.file.ends_with(file)))
+        place.as_ref().is_some_and(counts)
     }
 
     /// What an object is called, in a sentence.
@@ -269,7 +271,7 @@ impl<'a> ScheduleNames<'a> {
     }
 
     /// A variable, or where it lies.
-    fn name(&self, object: u32, mask: u64) -> String {
+    pub(super) fn name(&self, object: u32, mask: u64) -> String {
         if let Some(known) = self.known.borrow().get(&(object, mask)) {
             return known.clone();
         }
@@ -336,7 +338,31 @@ impl<'a> ScheduleNames<'a> {
         self.names.function(self.threads.origin(step.site)) == Some(function)
     }
 
-    pub(crate) fn what(&self, step: &Step) -> String {
+    /// What is read and written in a critical section that is one step.
+    fn within(&self, step: &Step, trace: &Trace) -> Option<String> {
+        let mut does: Vec<(String, bool, bool)> = Vec::new();
+        for &(object, mask, writes) in trace.sets.accessed(step.section) {
+            let name = self.name(object, mask);
+            match does.iter_mut().find(|(known, ..)| *known == name) {
+                Some((_, read, written)) => {
+                    (*read, *written) = (*read || !writes, *written || writes)
+                }
+                None => does.push((name, !writes, writes)),
+            }
+        }
+        let more = does.len() > FEW;
+        let mut words: Vec<String> = { does.into_iter().take(FEW) }
+            .map(|(name, read, written)| match (read, written) {
+                (true, true) => format!("reads and writes {name}"),
+                (true, false) => format!("reads {name}"),
+                _ => format!("writes {name}"),
+            })
+            .collect();
+        words.extend(more.then(|| "more".to_owned()));
+        (!words.is_empty()).then(|| words.join(", "))
+    }
+
+    pub(crate) fn what(&self, step: &Step, trace: &Trace) -> String {
         let object = self.name(step.object, step.mask);
         let value = |value: u64| match value {
             0..=0xffff => value.to_string(),
@@ -400,10 +426,18 @@ impl<'a> ScheduleNames<'a> {
                     false => format!("locks {object}, signals {condition} and unlocks it"),
                 }
             }
+            Act::Sync(Op::Section) => match self.within(step, trace) {
+                Some(does) => format!("{does} with {object} locked"),
+                None => format!("locks and unlocks {object}"),
+            },
             Act::Sync(op) if step.access == Access::None => format!("{} once more", verb(op)),
             Act::Sync(op) => format!("{} {object}", verb(op)),
             Act::Flush => format!("flushes {object}"),
-            Act::Transaction => "a transaction, all of it".to_owned(),
+            Act::Transaction => self.transaction(trace, step),
+            Act::Other if self.threads.is_answer(step.object) => {
+                "its transaction is aborted for no reason: _xbegin() returns _XABORT_RETRY"
+                    .to_owned()
+            }
             Act::Other if self.threads.is_blocks(step.object) => "others may go on".to_owned(),
             Act::Other if step.access == Access::Write && self.is_of(step, "fork") => {
                 format!("forks thread {}: a process", step.left)
@@ -442,11 +476,15 @@ impl<'a> ScheduleNames<'a> {
     }
 
     fn told(&self, trace: &Trace, count: usize, shows: TableEnd<'_>) -> ScheduleTable {
-        let steps = &trace.steps[..count.min(trace.steps.len())];
+        let failure = self.threads.naming().and_then(|naming| naming.failed());
+        let failure = failure.filter(|_| matches!(shows, TableEnd::Failure(_)));
+        let shown = behind::shown(trace, self.order, count, failure);
         let mut deeds = Vec::new();
         let mut running: Option<usize> = None;
         let mut raced = match shows {
-            TableEnd::Race(race) => self.raced_first(trace, steps, race),
+            TableEnd::Race(race) => {
+                self.raced_first(trace, &trace.steps[..count.min(trace.steps.len())], race)
+            }
             _ => None,
         };
         // What only sends a signal is no thread.
@@ -458,7 +496,22 @@ impl<'a> ScheduleNames<'a> {
             let signal = self.threads.signal(first.object)?.1;
             (sends(first) && own.all(sends) && thread != 0).then(|| signal_name(signal))
         };
-        for (at, step) in steps.iter().enumerate() {
+        let spoils = |step: &Step| {
+            !self.order.is_companion(step.process) && self.threads.is_spoiler(step.process)
+        };
+        let besides = match shows {
+            TableEnd::Failure(_) => behind::besides(trace, self.order),
+            _ => Vec::new(),
+        };
+        let mut besides = besides.iter().peekable();
+        let shown = shown.iter().map(|&at| (at, &trace.steps[at]));
+        for (at, step) in shown.filter(|(_, step)| !spoils(step)) {
+            while let Some(access) =
+                besides.next_if(|access| (access.after.wrapping_add(1) as usize) <= at)
+            {
+                deeds.extend(self.access(access));
+                running = Some(access.thread.into());
+            }
             deeds.extend(
                 raced
                     .take_if(|(index, _)| *index <= at)
@@ -482,7 +535,7 @@ impl<'a> ScheduleNames<'a> {
             deeds.push(ThreadDeed {
                 thread,
                 at: self.place_of(at, step).map(|at| line(&at)),
-                text: self.what(step),
+                text: self.what(step, trace),
                 stack: match step.act {
                     Act::Commit => self.stack_at(thread, step.site),
                     _ => self.stack_of(at),
@@ -517,7 +570,7 @@ impl<'a> ScheduleNames<'a> {
             _ => {}
         }
         let name = |thread: usize| sender(thread).unwrap_or_else(|| column(thread));
-        let threads: Vec<String> = (0..self.order.threads).map(name).collect();
+        let threads: Vec<String> = (0..self.threads.room_for_threads()).map(name).collect();
         ScheduleTable {
             turns: turns(&threads, &deeds),
             threads,
@@ -546,6 +599,27 @@ impl<'a> ScheduleNames<'a> {
         Some((before, self.races(race, first, what, "")))
     }
 
+    /// An access that is no step.
+    fn access(&self, access: &Trailing) -> Option<ThreadDeed> {
+        let (thread, site) = (usize::from(access.thread), access.site);
+        let place = self.names.origin(self.threads.origin(site));
+        if place.as_ref().is_some_and(counts) || self.threads.is_blocks(access.object) {
+            return None;
+        }
+        let stack = self.stack_at(thread, site);
+        let naming = self.threads.naming();
+        let place = self.own(place, || naming?.accessed(thread, site));
+        let object = self.name(access.object, access.mask);
+        let verb = if access.write { "writes" } else { "reads" };
+        Some(ThreadDeed {
+            thread,
+            at: place.map(|at| line(&at)),
+            text: format!("{verb} {object}"),
+            stack,
+            what: What::Access(object),
+        })
+    }
+
     /// One access of a data race.
     fn races(&self, race: &DataRace, party: &Party, what: What, and: &str) -> ThreadDeed {
         let object = self.name(race.object, race.mask);
@@ -563,6 +637,10 @@ impl<'a> ScheduleNames<'a> {
     fn stops(&self, trace: &Trace, at: usize, thread: usize) -> ThreadDeed {
         let next = trace.steps.iter().enumerate().skip(at);
         let mut next = next.filter(|(_, step)| usize::from(step.process) == thread);
+        let later = || trace.steps[at..].iter().map(|step| step.process);
+        let stores = later().any(|process| {
+            self.order.is_companion(process) && self.order.thread(process) == thread
+        });
         let blocked = trace.blocked.iter().find_map(|wait| match wait {
             Wait::Step(step) if usize::from(step.process) == thread => Some(step),
             _ => None,
@@ -577,6 +655,14 @@ impl<'a> ScheduleNames<'a> {
         match (next.next(), blocked) {
             (Some((at, step)), _) => self.waits(trace, step, self.place_of(at, step)),
             (None, Some(step)) => self.waits(trace, step, place(step)),
+            // What its buffer holds reaches memory further on.
+            _ if stores && !trace.assumed.contains(thread as Process) => ThreadDeed {
+                thread,
+                at: None,
+                text: "waits for its own stores".to_owned(),
+                stack: Vec::new(),
+                what: What::Waits("its own stores".to_owned()),
+            },
             _ if goes_on && !trace.assumed.contains(thread as Process) => ThreadDeed {
                 thread,
                 at: None,
@@ -617,6 +703,16 @@ impl<'a> ScheduleNames<'a> {
             what: What::Waits(object),
         }
     }
+}
+
+/// Is it where a library counts how many share something?
+fn counts(place: &Place) -> bool {
+    let files = [
+        "bits/shared_ptr_base.h",
+        "ext/atomicity.h",
+        "bits/shared_ptr_atomic.h",
+    ];
+    files.iter().any(|file| place.file.ends_with(file))
 }
 
 fn line(place: &Place) -> String {

@@ -6,7 +6,7 @@ use super::{Open, TraceReader, word};
 use landfall_explore::schedule::sync::{MOST_READERS, MOST_WAITERS, Op};
 use landfall_explore::schedule::{Access, Act, Orders, Process, SourceFence, ThreadsError, Trace};
 use landfall_vocab::record::{Traced, access, step};
-use landfall_vocab::shared::{BLOCKS, HANDLERS, LOCK, SECTIONS, UNJUDGED, UNSAID};
+use landfall_vocab::shared::{BLOCKS, HANDLERS, LOCK, SECTIONS, TRANSACTIONS, UNJUDGED, UNSAID};
 
 /// What an access asks for in the source. Where that says nothing of a locked instruction, it is as strong as can be.
 pub(super) fn orders(flags: u8) -> Orders {
@@ -87,6 +87,13 @@ impl TraceReader {
             self.signals.say(record);
             return Ok(());
         }
+        if place == TRANSACTIONS {
+            if record.flags != access::NOTHING {
+                return self.transaction_begins(thread, record, trace);
+            }
+            self.transaction_ends(thread, record, trace);
+            return Ok(());
+        }
         if place == BLOCKS {
             return self.block(thread, record, trace);
         }
@@ -152,6 +159,9 @@ impl TraceReader {
             let more = trace.sets.watch(&[(object, mask)]);
             self.open = Some(Open { more, ..open });
             return Ok(());
+        }
+        if open.kind == step::ATTEMPT {
+            return self.asks(&open, (object, word(record, 0)), site, trace);
         }
         if open.commits {
             return self.commit(&open, record, object, mask, trace);

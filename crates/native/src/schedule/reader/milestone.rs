@@ -76,6 +76,7 @@ impl Clone for ReaderThread {
             in_block,
             unjudged,
             section,
+            questions,
         } = from;
         (self.tick, self.stepped, self.born) = (*tick, *stepped, *born);
         self.inherited = *inherited;
@@ -92,6 +93,7 @@ impl Clone for ReaderThread {
         self.watches.clone_from(watches);
         (self.site, self.sealed, self.in_block) = (*site, *sealed, *in_block);
         (self.section, self.unjudged) = (*section, *unjudged);
+        self.questions.clone_from(questions);
     }
 }
 
@@ -180,6 +182,7 @@ impl TraceReader {
             // Nobody is in a critical section of one transition where there is a choice.
             accessed: _,
             signalled: _,
+            trailing_before: _,
             // Of the whole search.
             objects: _,
             sites: _,
@@ -197,6 +200,8 @@ impl TraceReader {
             blocks: _,
             mapping_seen: _,
             mappings: _,
+            transaction_seen: _,
+            transactions: _,
             atomics: _,
             late: _,
             buffered: _,

@@ -10,8 +10,10 @@ mod milestone;
 mod naming;
 mod section;
 mod signals;
+mod stored;
 mod sync;
 mod told;
+mod transaction;
 
 use super::numbers::{Numbers, place};
 use crate::judge::{Atomics, atomicity};
@@ -21,13 +23,13 @@ use landfall_explore::schedule::{
     Access, Act, Birth, Order, Orders, Persistency, Process, Processes, Step, ThreadFailure,
     ThreadsError, Trace, Trailing,
 };
-use landfall_model::event::Atomicity;
 use landfall_vocab::record::{COMPANIONS, RecordKind, Traced, flag, step};
 use landfall_vocab::shared::{CREATIONS, End, FEW_THREADS};
 use milestone::Milestones;
 pub use naming::{NamedBlock, Naming};
 use signals::LearnedSignals;
 use std::collections::{HashMap, VecDeque};
+use stored::StoredAs;
 use sync::drains;
 use told::ToldAccesses;
 
@@ -87,8 +89,10 @@ struct ReaderThread {
     in_block: bool,
     /// What it does is not judged.
     unjudged: bool,
-    /// It is in a critical section that is this transition, as far as is known.
+    /// It is in a critical section that is this transition, as far as is known; or in a hardware transaction.
     section: Option<u32>,
+    /// What each of its questions came after, whether a transaction is spoiled: two sets.
+    questions: Vec<(u32, u32)>,
 }
 
 impl ReaderThread {
@@ -111,6 +115,7 @@ impl ReaderThread {
         (self.site, self.sealed, self.in_block) = (0, false, false);
         self.unjudged = false;
         self.section = None;
+        self.questions.clear();
     }
 }
 
@@ -149,6 +154,11 @@ pub(super) struct TraceReader {
     /// Memory was taken away; and that was expected.
     pub(super) mapping_seen: bool,
     pub(super) mappings: bool,
+    /// There was a hardware transaction; and that was expected.
+    pub(super) transaction_seen: bool,
+    pub(super) transactions: bool,
+    /// Accesses that were no transitions, before the transaction that somebody is in.
+    trailing_before: usize,
     /// Threads that looked at what tells them from others, in any execution.
     observed: Vec<Process>,
     /// How persistent memory was stored to last.
@@ -205,28 +215,6 @@ pub(super) struct Touched {
     streams: bool,
 }
 
-/// What a step says of a store to persistent memory for those who judge it.
-#[derive(Clone, Copy, Debug)]
-struct StoredAs {
-    atomic: Atomicity,
-    at_once: bool,
-}
-
-impl Default for StoredAs {
-    fn default() -> StoredAs {
-        StoredAs {
-            atomic: Atomicity::Plain,
-            at_once: false,
-        }
-    }
-}
-
-impl StoredAs {
-    fn say(self, step: &mut Step) {
-        (step.atomic, step.at_once) = (self.atomic, self.at_once);
-    }
-}
-
 #[derive(Clone, Copy, Debug)]
 struct Open {
     thread: usize,
@@ -255,6 +243,10 @@ fn is_same(before: &Step, mut now: Step) -> bool {
     if now.act == Act::Sync(Op::Section) {
         now.section = before.section;
         (now.condition, now.found, now.left) = (before.condition, before.found, before.left);
+    }
+    if now.act == Act::Transaction {
+        (now.section, now.access) = (before.section, before.access);
+        (now.found, now.left) = (before.found, before.left);
     }
     *before == now
 }
@@ -301,9 +293,10 @@ impl TraceReader {
 
     /// A set of processes, from the runtime's numbers to the search's: its first word, and what was said of the others.
     fn processes(&self, first: u64, others: &[(usize, u64)]) -> Processes {
-        if others.is_empty() && self.companions == FEW_THREADS {
+        if others.is_empty() && self.companions == FEW_THREADS && self.most <= FEW_THREADS {
             let companions = first >> FEW_THREADS;
-            return Processes::from(first & u64::from(u32::MAX) | companions << self.most);
+            let threads = self.threads_of(first & u64::from(u32::MAX));
+            return Processes::from(threads | companions << self.most);
         }
         let words = std::iter::once((0, first)).chain(others.iter().copied());
         let mut processes = Processes::default();
@@ -313,6 +306,9 @@ impl TraceReader {
                 word &= word - 1;
                 // Threads, store buffers, streams: of each, the search has as many as there are threads.
                 let behind = match process / self.companions {
+                    0 if self.transactions && 2 * process >= self.companions => {
+                        (self.companions - self.most) / 2
+                    }
                     0 => 0,
                     1 => self.companions - self.most,
                     _ => 2 * (self.companions - self.most),
@@ -346,7 +342,7 @@ impl TraceReader {
         record: &Traced<'_>,
         trace: &mut Trace,
     ) -> Result<(), ThreadsError> {
-        let thread = usize::from(record.thread % COMPANIONS);
+        let thread = self.thread_of(usize::from(record.thread % COMPANIONS), record);
         let of_thread = matches!(
             record.kind,
             RecordKind::Step
@@ -356,7 +352,7 @@ impl TraceReader {
                 | RecordKind::Foreign
                 | RecordKind::Ended
         );
-        if thread >= self.most && of_thread {
+        if thread >= self.room(record) && of_thread {
             // The caller sees `created` and starts over with more room.
             self.created = self.created.max(thread + 1);
             return Ok(());
@@ -368,7 +364,7 @@ impl TraceReader {
                 self.stored_as = StoredAs::default();
                 self.step(thread, record, trace)?;
                 // Nothing more is heard of these.
-                if matches!(record.flags, step::ORDER | step::FLUSH) {
+                if matches!(record.flags, step::ORDER | step::FLUSH | step::SPOIL) {
                     self.close(trace)?;
                 }
             }
@@ -394,6 +390,9 @@ impl TraceReader {
                 }
                 // Leaving with 0 is no failure, nor is an assumption that does not hold.
                 if ![End::Exited as u64, End::Assumed as u64].contains(&record.value) {
+                    if let Some(naming) = &mut self.naming {
+                        naming.fails(thread, &self.threads[thread].joined);
+                    }
                     trace.failures.push(ThreadFailure {
                         thread: thread as Process,
                         site,
@@ -659,6 +658,9 @@ impl TraceReader {
             true => self.leaves(&open)?,
             false => self.skeleton(&open, self.threads[open.thread].site, trace),
         };
+        if open.kind == step::SPOIL {
+            self.spoils(&open, &mut step, trace);
+        }
         if open.kind == step::FLUSH {
             let (place, mask) = place(open.object);
             (step.object, step.mask) = (self.objects.of(place), mask);

@@ -1,6 +1,6 @@
 //! What is kept of a run that is told to people: who called, and where blocks of the heap come from.
 
-use landfall_explore::schedule::Step;
+use landfall_explore::schedule::{Process, Step};
 use landfall_vocab::record::{RecordKind, Traced};
 use std::collections::HashMap;
 
@@ -25,6 +25,8 @@ pub struct Naming {
     accesses: HashMap<(usize, u32), Vec<u64>>,
     /// What each thread announced last.
     last: Vec<Vec<u64>>,
+    /// The first thread that failed, and whom it had joined since its last transition.
+    failed: Option<(Process, Vec<(Process, u32)>)>,
 }
 
 impl Naming {
@@ -71,6 +73,17 @@ impl Naming {
     /// Who called when a thread accessed something there that was no transition.
     pub fn accessed(&self, thread: usize, site: u32) -> Option<&Vec<u64>> {
         self.accesses.get(&(thread, site))
+    }
+
+    /// A thread fails, having joined these since its last transition.
+    pub(super) fn fails(&mut self, thread: usize, joined: &[(Process, u32)]) {
+        (self.failed).get_or_insert_with(|| (thread as Process, joined.to_vec()));
+    }
+
+    /// The first thread that failed, and whom it had joined since its last transition: processes, and up to which tick.
+    pub fn failed(&self) -> Option<(Process, &[(Process, u32)])> {
+        let (thread, joined) = self.failed.as_ref()?;
+        Some((*thread, joined))
     }
 
     /// Where a thread is that could not go on: who called what it announced last.

@@ -203,6 +203,9 @@ pub(super) fn drains(kind: u8) -> bool {
             | step::LET_GO
             | step::PREEMPT
             | step::ISSUE
+            | step::ATTEMPT
+            | step::SPOIL
+            | step::TRANSACT_EARLY
     )
 }
 

@@ -113,3 +113,9 @@ pub(in super::super) fn each_head(thread: usize, mut each: impl FnMut(Origin, u6
         each(head, arrived);
     }
 }
+
+/// A step of no thread counts as one of this one's.
+pub(in super::super) fn counts_as_own(thread: usize) {
+    let turns = of(thread);
+    turns.own.set(turns.own.get() + 1);
+}

@@ -60,6 +60,7 @@ pub(super) fn check<'w>(
     // Which lines have streams of non-temporal stores is learned.
     job.threads.streamed = Some(Arc::default());
     job.threads.timer_signals = options.signals;
+    job.threads.htm = options.transactions();
     // Not every program ends; what comes later is seen by the search.
     let mut short = job.clone();
     short.threads.most_steps = Some(options.most_steps() as u64);
