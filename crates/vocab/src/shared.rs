@@ -178,6 +178,8 @@ pub struct Control {
     /// In-place restarts and forks so far.
     pub restarts: AtomicU64,
     pub forks: AtomicU64,
+    /// Of the runs in place, those that went on from where the first thread is created.
+    pub went_on: AtomicU64,
     /// Nonzero once a run has asked the persistent heap for a block.
     pub allocates: AtomicU32,
     /// Nonzero once time has jumped for a thread that looked at the clock in vain.
@@ -491,6 +493,9 @@ pub struct JobHeader {
     pub htm: u32,
     pub cache_sets: u32,
     pub cache_ways: u32,
+    /// Changes whenever something else does that the control block tells runs: two jobs with different ones may not begin alike.
+    pub told: u32,
+    pub unused: u32,
     /// Where a debugger stops: an access from this place of the program (0 for none) to one of these bytes, of this thread, when so many
     /// steps were taken.
     pub stop_origin: u64,
