@@ -235,8 +235,7 @@ void __lf_turn(const struct lf_site *site, uint64_t number, uint64_t *kept, uint
   (void)number, (void)kept, (void)bytes;
   print("turn %s\n", at(site));
 }
-void __lf_leaves_loop(void) {
-}
+void __lf_leaves_loop(void) {}
 
 void __lf_waits(const struct lf_site *site, uint64_t number, uint64_t *kept, uint64_t bytes, uint64_t counted) {
   (void)number, (void)kept, (void)bytes;
