@@ -45,7 +45,7 @@
 // exit: 0
 // check: --checks crash -DLOOP=7 -DNEVER
 // exit: 100
-// finds: livelock
+// finds: deadlock livelock
 #include <assert.h>
 #include <pthread.h>
 #include <sched.h>

@@ -24,13 +24,13 @@
 // exit: 0
 // check: --checks crash -DLOOP=4 -DNEVER
 // exit: 100
-// finds: livelock
+// finds: deadlock livelock
 // Signals and waking while nobody waits are nothing: who tells others until they answer.
 // check: --checks crash -DLOOP=5
 // exit: 0
 // check: --checks crash -DLOOP=5 -DDEAF
 // exit: 100
-// finds: livelock
+// finds: deadlock livelock
 // check: --checks crash -DLOOP=6
 // exit: 0
 #include <assert.h>
