@@ -434,6 +434,8 @@ pub mod job {
     pub const STATE: u32 = 1 << 25;
     /// Memory is unmapped, protected or replaced while others may store to it: a store that is a step is one when it is issued, too.
     pub const MAPPINGS: u32 = 1 << 26;
+    /// The run ends ([`super::End::Limit`]) where so many instructions were trapped that it pays to rewrite them first.
+    pub const REWRITES: u32 = 1 << 10;
     /// A debugger looks on: at the end of the run, put persistent memory where the program has it.
     pub const SHOW: u32 = 64;
     /// There are hardware transactions: who spoils attempts has the number of its thread, plus half of [`super::JobHeader::companions`].

@@ -296,6 +296,7 @@ impl Server {
             fork: true,
             ..job.clone()
         };
+        self.rewrite_what_was_trapped()?;
         let index = self.post(&check, &check.image.lines, 0)?;
         let forked = self.collect(index, &check)?;
         let same = forked.events == execution.events
@@ -336,10 +337,16 @@ impl Server {
 
     /// Runs one job.
     pub fn run(&mut self, job: &Job) -> Result<Execution, SubjectError> {
-        self.rewrite_what_was_trapped()?;
-        let index = self.post(job, &job.image.lines, 0)?;
-        let execution = self.collect(index, job)?;
-        Ok(self.sample(job, &execution)?.unwrap_or(execution))
+        loop {
+            self.rewrite_what_was_trapped()?;
+            let trial = self.trial();
+            let index = self.post(job, &job.image.lines, trial.flags())?;
+            let execution = self.collect(index, job)?;
+            if execution.outcome == Outcome::Limit && self.begins_again(trial) {
+                continue;
+            }
+            return Ok(self.sample(job, &execution)?.unwrap_or(execution));
+        }
     }
 
     /// Runs one job and hands its trace over as it is, undecoded.
