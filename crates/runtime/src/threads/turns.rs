@@ -11,16 +11,22 @@ mod fresh;
 mod kept;
 mod noted;
 mod returned;
+mod rounds;
+mod time;
 mod unsettled;
 mod waiting;
 
 use self::changes::Leaves;
 pub(super) use self::changes::{counts_as_own, each_head};
 pub(super) use self::fresh::{finds_changes, publishes, untouched, woken};
-use self::kept::digest;
+use self::kept::{Kept, digest};
 pub(super) use self::noted::{
     change, changed, committed, lasts, loses, pushes, read, read_and_changed, synchronised, touched,
 };
+use self::rounds::Rounds;
+pub(super) use self::rounds::{looks_again, looks_once};
+use self::time::Time;
+pub(super) use self::time::looks_at_clock;
 use self::unsettled::Unsettled;
 pub(super) use self::unsettled::{drained, settle};
 pub(super) use self::waiting::{add_asleep, in_vain, log_wait, make_last, may_go_on, release};
@@ -95,14 +101,12 @@ struct Held {
 #[repr(C)]
 struct Before {
     trace: u64,
-    steps: usize,
     /// Steps of the thread itself, and how often threads took turns.
     own: u64,
     switches: u64,
+    steps: u32,
     /// Who had been woken.
     woken: u32,
-    /// The search says that it happens.
-    stays: bool,
 }
 
 /// The head of a loop, as it was when the thread was there last.
@@ -112,7 +116,7 @@ struct Before {
 struct Head {
     activation: u64,
     number: u64,
-    kept: Digest,
+    kept: Kept,
     /// What lasts that the thread has done, up to then.
     lasting: u64,
     reads: usize,
@@ -130,6 +134,8 @@ struct Head {
     /// It has put more in there: since it last waited for that, or before its first step.
     undrained: bool,
     early: bool,
+    /// The search says that its turn happens.
+    stays: bool,
     before: Before,
 }
 
@@ -211,6 +217,8 @@ struct Turns {
     entries: Cell<u32>,
     entries_left: Cell<u32>,
     unsettled: Unsettled,
+    rounds: Rounds,
+    time: Time,
 }
 
 #[repr(C)]
@@ -248,6 +256,8 @@ pub(super) fn begin(before: usize) {
         turns.latest.set(LoopHead::NONE);
         turns.entries.set(0);
         turns.entries_left.set(0);
+        turns.rounds.end();
+        turns.time.goes_on();
     }
 }
 
@@ -259,6 +269,8 @@ pub(super) fn begin_thread(thread: usize) {
     turns.published.set(false);
     turns.waits.set(Waits::No);
     turns.last.set(false);
+    turns.rounds.end();
+    turns.time.goes_on();
 }
 
 /// Has a thread given all locks back?
@@ -335,6 +347,7 @@ impl Turns {
 
     fn lasts(&self) {
         self.fresh.set(false);
+        self.time.goes_on();
         self.lasting.set(self.lasting.get() + 1);
         self.change_count.set(0);
         self.unsettled.is_none();
@@ -348,22 +361,24 @@ pub(super) fn step_begins(next: usize, current: usize) {
     }
     let turns = of(next);
     turns.own.set(turns.own.get() + 1);
+    turns.rounds.end();
     if turns.count.get() == 0 {
         return;
     }
     let before = Before {
         trace: trace_len().load(Relaxed),
-        steps: threads().steps.get(),
+        steps: threads().steps.get() as u32,
         woken: tables().asleep.woken() as u32,
         own: turns.own.get() - 1,
         switches: all().switches.get(),
-        stays: turns.last.get() || shared::choice(threads().steps.get()).is_some(),
     };
+    let stays = turns.last.get() || shared::choice(threads().steps.get()).is_some();
     for head in turns.heads() {
         let was = head.get();
         if !was.begun {
             head.set(Head {
                 begun: true,
+                stays,
                 before,
                 ..was
             });
@@ -378,7 +393,7 @@ pub(super) fn looks(thread: usize) -> bool {
         let head = head.get();
         head.begun
             && !head.seen
-            && !head.before.stays
+            && !head.stays
             && head.lasting == turns.lasting.get()
             && head.changes == turns.change_count.get()
             && head.pushed == store_buffer::pushed(thread)
@@ -394,17 +409,28 @@ pub(super) fn switched() {
 /// # Safety
 /// Instrumented code calls it.
 #[unsafe(no_mangle)]
-unsafe extern "C" fn __lf_turn(site: *const Site, number: u64, room: *mut u64, length: usize) {
+unsafe extern "C" fn __lf_turn(
+    site: *const Site,
+    number: u64,
+    room: *mut u64,
+    length: usize,
+    counted: usize,
+) {
     // SAFETY: what the caller promises.
-    unsafe { arrive(Origin::source(site), number, room, length) }
+    unsafe { arrive(Origin::source(site), number, room, (length, counted)) }
 }
 
 /// At the head of a loop, while several threads run. `room` begins with the number of the function's activation, or zero, and what
-/// it keeps follows.
+/// it keeps follows: so many bytes, and so many more that only count how often it went round.
 ///
 /// # Safety
 /// There is a word, and so many bytes behind it.
-pub(super) unsafe fn arrive(origin: Origin, number: u64, room: *mut u64, length: usize) {
+pub(super) unsafe fn arrive(
+    origin: Origin,
+    number: u64,
+    room: *mut u64,
+    (length, counted): (usize, usize),
+) {
     if !super::on() || block::is_inside() || crate::syscalls::dispatch::uninterrupted() {
         return;
     }
@@ -416,7 +442,7 @@ pub(super) unsafe fn arrive(origin: Origin, number: u64, room: *mut u64, length:
             turns.activations.set(turns.activations.get() + 1);
             *room = turns.activations.get();
         }
-        (*room, digest(room, length))
+        (*room, digest(room, length, counted))
     };
     let now = Head {
         activation,
@@ -434,13 +460,13 @@ pub(super) unsafe fn arrive(origin: Origin, number: u64, room: *mut u64, length:
         pushed: store_buffer::pushed(me),
         undrained: false,
         early: false,
+        stays: false,
         before: Before {
             trace: 0,
             steps: 0,
             woken: 0,
             own: 0,
             switches: 0,
-            stays: false,
         },
     };
     let same = |head: &&Cell<Head>| {
@@ -452,6 +478,7 @@ pub(super) unsafe fn arrive(origin: Origin, number: u64, room: *mut u64, length:
         turns.rooms[at].set(room as usize);
         turns.arrivals.set(turns.arrivals.get() + 1);
         turns.arrived[at].set(turns.arrivals.get());
+        turns.time.comes(at);
         if leftovers::is_on() {
             turns.places[at].set((origin, leftovers::arrives(me)));
         }
@@ -494,8 +521,24 @@ pub(super) unsafe fn arrive(origin: Origin, number: u64, room: *mut u64, length:
         return;
     };
     let was = known.get();
-    let same = was.kept == kept && was.lasting == now.lasting && was.balance == now.balance;
+    let position = turns
+        .heads()
+        .iter()
+        .position(|head| core::ptr::eq(head, known));
+    if let Some(at) = position
+        && turns.lets_time_pass(at, &was, below.clone())
+    {
+        arrives(at);
+        known.set(now);
+        return turns.tidy();
+    }
+    let same = was.lasting == now.lasting && was.balance == now.balance;
+    if same && was.kept.differs_in_count(&kept) && turns.goes_round(known, now, below.clone()) {
+        return;
+    }
+    let same = same && was.kept == kept;
     super::turns_back(same);
+    turns.rounds.end();
     let leaves = match same && !was.seen {
         true => turns.leaves(&was, below.clone()),
         false => Leaves::Changes,
@@ -505,16 +548,12 @@ pub(super) unsafe fn arrive(origin: Origin, number: u64, room: *mut u64, length:
         Leaves::Leftovers => leftovers::overlooks(origin),
         Leaves::Changes => false,
     };
-    let position = turns
-        .heads()
-        .iter()
-        .position(|head| core::ptr::eq(head, known));
     let before = position.map_or(u64::MAX, |at| turns.arrived[at].get());
     if let Some(at) = position {
         arrives(at);
     }
     // Whoever follows another one's schedule needs the thread to go on as it says.
-    let happened = threads().turns_happen.get() && was.begun && was.before.stays;
+    let happened = threads().turns_happen.get() && was.begun && was.stays;
     if !in_vain || happened && !turns.last.get() {
         known.set(now);
         // Loops inside of the one that it waits in go round as they like.
@@ -522,7 +561,7 @@ pub(super) unsafe fn arrive(origin: Origin, number: u64, room: *mut u64, length:
         turns.last.set(turns.last.get() && inside);
         return turns.tidy();
     }
-    let steps = threads().steps.get() - was.before.steps;
+    let steps = threads().steps.get() - was.before.steps as usize;
     let own = turns.own.get() - was.before.own;
     let alone = steps as u64 == own
         && all().switches.get() == was.before.switches
@@ -531,7 +570,7 @@ pub(super) unsafe fn arrive(origin: Origin, number: u64, room: *mut u64, length:
     let pushed = now.pushed.saturating_sub(was.pushed) as usize;
     let taken_back = was.begun
         && alone
-        && !was.before.stays
+        && !was.stays
         && (pushed == 0 || !was.early && store_buffer::may_take_out(me, pushed));
     if was.undrained && !taken_back {
         turns.unsettled.begins(turns, &was, origin);
@@ -555,7 +594,7 @@ pub(super) unsafe fn arrive(origin: Origin, number: u64, room: *mut u64, length:
             turns.entries.set(was.entries);
         }
         trace_len().store(was.before.trace, Relaxed);
-        threads().steps.set(was.before.steps);
+        threads().steps.set(was.before.steps as usize);
         tables().asleep.sleep_again(was.before.woken as usize);
         turns.own.set(was.before.own);
         transactions::taken_back(me);

@@ -75,6 +75,7 @@ impl Turns {
         decide();
         self.waits.set(Waits::No);
         self.watch_count.set(0);
+        self.time.goes_on();
     }
 }
 
