@@ -195,7 +195,12 @@ fn statement(program: &Program, instr: &Instr, label: impl Fn(u32) -> String) ->
         Instr::Jump(to) => format!("goto {};", label(to)),
         Instr::JumpIf { a, cmp, b, to } => {
             let cmp = if cmp == Cmp::Eq { "==" } else { "!=" };
-            format!("if ({} {cmp} {}) goto {};", operand(a), operand(b), label(to))
+            format!(
+                "if ({} {cmp} {}) goto {};",
+                operand(a),
+                operand(b),
+                label(to)
+            )
         }
         ref other => panic!("not in these programs: {other:?}"),
     }
@@ -251,9 +256,8 @@ fn source(programs: &[Program]) -> String {
 fn digest(program: &Program, salt: u64, memory: &[u64], regs: &[Vec<u64>]) -> i32 {
     let regs = regs[..program.threads.len()].iter().flatten();
     let all = memory[..CELLS as usize].iter().chain(regs);
-    let spread = |d: u64, &word: &u64| {
-        d.wrapping_add(word).wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ d >> 29
-    };
+    let spread =
+        |d: u64, &word: &u64| d.wrapping_add(word).wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ d >> 29;
     (all.fold(salt, spread) >> 56) as i32
 }
 
@@ -294,16 +298,20 @@ fn native_transactions_come_to_what_their_instructions_come_to() {
                 let count = program.threads.len() + 1;
                 let mut threads = NativeThreads::new(&mut server, job, count, native_model);
                 let mut found = BTreeSet::new();
-                let searched =
-                    saturate(&mut threads, Preempt::Auto, Options::default(), |native, search| {
+                let searched = saturate(
+                    &mut threads,
+                    Preempt::Auto,
+                    Options::default(),
+                    |native, search| {
                         match &native.outcome {
                             Outcome::Exited { code } if !search.racy => _ = found.insert(*code),
                             Outcome::Exited { .. } | Outcome::InVain => {}
                             other => panic!("program {number} {model:?}: {other:?}"),
                         }
                         ControlFlow::Continue(())
-                    })
-                    .expect("runs");
+                    },
+                )
+                .expect("runs");
                 assert!(searched.counts.complete);
                 assert_eq!(
                     found, expected,
