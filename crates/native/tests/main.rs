@@ -5,6 +5,7 @@
 #![allow(missing_docs)]
 
 mod channels;
+mod checkpoint;
 mod litmus;
 mod programs;
 mod rewritten;

@@ -178,6 +178,8 @@ pub struct Control {
     /// In-place restarts and forks so far.
     pub restarts: AtomicU64,
     pub forks: AtomicU64,
+    /// Of the runs in place, those that went on from where the first thread is created.
+    pub went_on: AtomicU64,
     /// Nonzero once a run has asked the persistent heap for a block.
     pub allocates: AtomicU32,
     /// Nonzero: some run asked for persistent memory, or how often the power has failed. One that does neither does the same again
@@ -430,6 +432,8 @@ pub mod job {
     pub const STATE: u32 = 1 << 25;
     /// Memory is unmapped, protected or replaced while others may store to it: a store that is a step is one when it is issued, too.
     pub const MAPPINGS: u32 = 1 << 26;
+    /// The run ends ([`super::End::Limit`]) where so many instructions were trapped that it pays to rewrite them first.
+    pub const REWRITES: u32 = 1 << 10;
     /// A debugger looks on: at the end of the run, put persistent memory where the program has it.
     pub const SHOW: u32 = 64;
     /// There are hardware transactions: who spoils attempts has the number of its thread, plus half of [`super::JobHeader::companions`].
@@ -489,6 +493,9 @@ pub struct JobHeader {
     pub htm: u32,
     pub cache_sets: u32,
     pub cache_ways: u32,
+    /// Changes whenever something else does that the control block tells runs: two jobs with different ones may not begin alike.
+    pub told: u32,
+    pub unused: u32,
     /// Where a debugger stops: an access from this place of the program (0 for none) to one of these bytes, of this thread, when so many
     /// steps were taken.
     pub stop_origin: u64,

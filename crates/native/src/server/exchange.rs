@@ -24,7 +24,6 @@ impl Server {
         lines: &[crate::job::Line],
         flags: u32,
     ) -> Result<usize, SubjectError> {
-        let header = header(job, lines.len(), flags);
         if let Some(points) = &job.threads.points
             && !self
                 .points
@@ -39,13 +38,17 @@ impl Server {
             let lines = job.threads.streamed.clone();
             set_streamed(&self.shared.control().streamed, lines.as_deref());
             self.streamed = Some(lines);
+            self.told += 1;
         }
         if let Some(signals) = &job.threads.signals
             && !(self.signals.as_ref()).is_some_and(|known| Arc::ptr_eq(known, signals))
         {
             set_signals(self.shared.control(), signals);
             self.signals = Some(signals.clone());
+            self.told += 1;
         }
+        let mut header = header(job, lines.len(), flags);
+        header.told = self.told;
         if self.in_flight == 0 {
             // One job at a time always uses the first slot, whose memory is there already.
             self.next = 0;
@@ -99,6 +102,7 @@ impl Server {
     pub(super) fn set_points(&mut self, origins: &Arc<Vec<u64>>) {
         set_bits(&self.shared.control().points, origins);
         self.points = Some(origins.clone());
+        self.told += 1;
     }
 
     pub(super) fn collect(&mut self, index: usize, job: &Job) -> Result<Execution, SubjectError> {
@@ -380,6 +384,8 @@ pub(crate) fn header(job: &Job, lines: usize, flags: u32) -> JobHeader {
         },
         cache_sets: job.threads.htm.cache.sets,
         cache_ways: job.threads.htm.cache.ways,
+        told: 0,
+        unused: 0,
     }
 }
 

@@ -76,6 +76,8 @@ pub struct Server {
     streamed: Option<Option<Arc<Vec<u64>>>>,
     /// What the program was told of signals.
     signals: Option<Arc<KnownSignals>>,
+    /// How often something changed that the control block tells runs.
+    told: u32,
     /// The process is gone, and it was not us.
     killed: bool,
     rewriting: rewriting::Rewriting,
@@ -99,6 +101,7 @@ impl Server {
             points: None,
             streamed: None,
             signals: None,
+            told: 0,
             killed: false,
             rewriting: rewriting::Rewriting::default(),
         };
@@ -184,6 +187,11 @@ impl Server {
         (control.forks.load(Relaxed), control.restarts.load(Relaxed))
     }
 
+    /// Of the runs in place, those that were not executed from the beginning: they went on from where the first thread is created.
+    pub fn went_on(&self) -> u64 {
+        self.shared.control().went_on.load(Relaxed)
+    }
+
     /// Has a run asked the persistent heap for a block?
     pub fn allocates(&self) -> bool {
         self.shared.control().allocates.load(Relaxed) != 0
@@ -197,7 +205,8 @@ impl Server {
     }
 
     /// Forgets them; and whose count, if this is another search.
-    pub(crate) fn forget_leftovers(&self, anew: bool) {
+    pub(crate) fn forget_leftovers(&mut self, anew: bool) {
+        self.told += 1;
         let leftovers = &self.shared.control().leftovers;
         leftovers.some.store(0, SeqCst);
         leftovers.wrong.store(0, SeqCst);
@@ -244,6 +253,7 @@ impl Server {
         let control = self.shared.control();
         control.inputs.store(0, Relaxed);
         control.more_inputs.store(0, Relaxed);
+        self.told += 1;
     }
 
     /// Why runs of this server that could have happened in place happened in forks, if some did.
@@ -281,6 +291,7 @@ impl Server {
             fork: true,
             ..job.clone()
         };
+        self.rewrite_what_was_trapped()?;
         let index = self.post(&check, &check.image.lines, 0)?;
         let forked = self.collect(index, &check)?;
         let same = forked.events == execution.events
@@ -321,10 +332,16 @@ impl Server {
 
     /// Runs one job.
     pub fn run(&mut self, job: &Job) -> Result<Execution, SubjectError> {
-        self.rewrite_what_was_trapped()?;
-        let index = self.post(job, &job.image.lines, 0)?;
-        let execution = self.collect(index, job)?;
-        Ok(self.sample(job, &execution)?.unwrap_or(execution))
+        loop {
+            self.rewrite_what_was_trapped()?;
+            let trial = self.trial();
+            let index = self.post(job, &job.image.lines, trial.flags())?;
+            let execution = self.collect(index, job)?;
+            if execution.outcome == Outcome::Limit && self.begins_again(trial) {
+                continue;
+            }
+            return Ok(self.sample(job, &execution)?.unwrap_or(execution));
+        }
     }
 
     /// Runs one job and hands its trace over as it is, undecoded.

@@ -114,6 +114,12 @@ pub(crate) struct ChannelTables {
     pub(crate) client: client::Client,
 }
 
+impl ChannelTables {
+    pub(crate) fn is_empty(&self) -> bool {
+        self.channels.get() == 0 && self.interests.get() == 0
+    }
+}
+
 pub(crate) fn used() -> &'static ChannelTables {
     &run().channels
 }

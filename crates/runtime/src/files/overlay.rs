@@ -63,6 +63,12 @@ pub(crate) struct Overlay {
     text: Cell<usize>,
 }
 
+impl Overlay {
+    pub(crate) fn is_empty(&self) -> bool {
+        self.names.get() == 0 && self.inodes.get() == 0 && self.text.get() == 0
+    }
+}
+
 /// What the overlay says about a path.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Found {

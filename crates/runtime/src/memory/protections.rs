@@ -43,6 +43,7 @@ pub(crate) fn protect(address: usize, length: usize, protection: i32) -> isize {
     if !any() && protection == ALL {
         return 0;
     }
+    crate::run::checkpoint::abandon();
     if run().guards.get() == MOST {
         crate::syscalls::dispatch::refuse(&[
             b"the program protects too many parts of persistent memory",

@@ -216,6 +216,18 @@ pub(crate) fn each_touched(mut each: impl FnMut(usize)) {
     }
 }
 
+/// Memory that says what a run did to persistent memory.
+pub(crate) fn of_runs() -> [(usize, usize); 4] {
+    let length = window::LEN as usize;
+    let pages = length / PAGE;
+    [
+        (KNOWN, KNOWN + length / 8),
+        (CONTENT, CONTENT + length),
+        (TOUCHED, TOUCHED + pages),
+        (ORDER, ORDER + pages * 4),
+    ]
+}
+
 /// Forgets what a run did (in-place restart): the next one starts from what it is given.
 pub(crate) fn undo() {
     // SAFETY: the window, its content and its shadow are mapped before anything else, and never unmapped.

@@ -57,6 +57,12 @@ pub(crate) fn assembly(back: usize, site: *const Site) {
     }
 }
 
+/// Is any page open?
+pub(crate) fn is_open() -> bool {
+    // SAFETY: the watch is the run's.
+    unsafe { (*run().watch.pointer()).count != 0 }
+}
+
 /// Closes what is open without a look at it.
 pub(crate) fn close_pages() {
     // SAFETY: pages are of the window; what is open there can be read and written.

@@ -1,5 +1,5 @@
 //! A run from its start to its end: taking over before `main` (`start`), serving jobs (`serve`) in forks (`fork_server`) or in
-//! place (`restart`, `tracked`), the memory shared with the checker (`shared`), the trace that a
+//! place (`restart`, `tracked`, from where the first thread is created: `checkpoint`), the memory shared with the checker (`shared`), the trace that a
 //! run writes (`trace`, `sites`, `call_stack`), and how it ends (`outcome`,
 //! `endless`).
 //!
@@ -7,6 +7,7 @@
 //! whatever kills the program. A run ends through `outcome`, wherever it is.
 
 pub(crate) mod call_stack;
+pub(crate) mod checkpoint;
 pub(crate) mod compaction;
 pub(crate) mod endless;
 mod final_state;

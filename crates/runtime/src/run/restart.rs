@@ -19,7 +19,7 @@ use landfall_vocab::shared::{End, SlotHeader, TEXT, isolation, job, slot_state};
 const REARM: u64 = 1000;
 
 /// Why a resident process left; its exit code.
-const LEFT_FOR_FORK: i32 = 3;
+pub(crate) const LEFT_FOR_FORK: i32 = 3;
 
 /// Runs jobs in a resident process until it leaves or dies. Called by the server.
 pub(crate) fn reside() {
@@ -68,6 +68,13 @@ fn resident() -> ! {
             look_through_image(slot);
             go();
             enter();
+            if crate::run::checkpoint::handed_over() {
+                restore();
+                if control().isolation.load(Relaxed) == isolation::FORK {
+                    sys::exit(LEFT_FOR_FORK);
+                }
+                continue;
+            }
             control().restarts.fetch_add(1, Relaxed);
             server().restarts.set(server().restarts.get() + 1);
             // Most runs are over here: the checker reads what they did while memory is put back.
@@ -133,7 +140,7 @@ pub(crate) fn give_up(why: &[&[u8]]) -> ! {
 }
 
 /// Everything back to what it was before the run.
-fn restore() {
+pub(crate) fn restore() {
     tracked::restore();
     crate::memory::unannounced::close_pages();
     shadow::undo();

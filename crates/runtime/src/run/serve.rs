@@ -41,11 +41,18 @@ global_asm!(
     "fldcw [rsp+4]",
     crate::take_registers!(),
     "ret",
+    ".globl __lf_switch_run",
+    "__lf_switch_run:", // rdi: where to keep what is here, rsi: what was kept of where to go on
+    crate::keep_registers!(),
+    "mov [rdi], rsp",
+    "mov rdi, rsi",
+    "jmp __lf_leave_run",
 );
 
 unsafe extern "C" {
     fn __lf_enter_run(stack: usize, keep: *mut usize, target: usize);
     fn __lf_leave_run(kept: usize) -> !;
+    fn __lf_switch_run(keep: *mut usize, kept: usize);
 }
 
 /// The server's normal place: right before `main`. Never returns; children leave through the end of their run.
@@ -89,6 +96,24 @@ pub(crate) fn from_constructor() {
     fork_server::serve(fork_server::Place::Constructor);
     // Only a process with a run to do comes back here.
     crate::threads::constructor_locks::take_again();
+}
+
+/// Puts the driver aside and goes on where a run was left ([`leave_for`]); comes back when that run is over.
+///
+/// # Safety
+/// All that belongs to the run is as it was then.
+pub(crate) unsafe fn enter_again(kept: usize) {
+    // SAFETY: what the caller promises.
+    unsafe { __lf_switch_run(server().driver_stack.as_ptr(), kept) };
+}
+
+/// Leaves the stack of the run for the driver's, where `driver` never returns; comes back when somebody enters again with what was
+/// kept.
+pub(crate) fn leave_for(driver: extern "C" fn() -> !, keep: *mut usize) {
+    const RED_ZONE: usize = 128;
+    let below = (server().driver_stack.get() - RED_ZONE) & !15;
+    // SAFETY: below its pointer the driver's stack is free.
+    unsafe { __lf_enter_run(below, keep, driver as *const () as usize) };
 }
 
 fn stack_end() -> usize {

@@ -20,14 +20,19 @@ const MOST_HOT: usize = 1 << 14;
 struct Region {
     start: usize,
     end: usize,
-    /// Its contents before any run; zero for memory that was all zero.
+    /// Its contents before any run; zero for memory that was all zero, [`LATER`] where each page is copied when it becomes hot.
     saved: usize,
+    /// Tables of ours, and persistent memory: a restart in the middle of a run puts them back, too.
+    ours: bool,
 }
+
+const LATER: usize = 1;
 
 #[derive(Clone, Copy)]
 struct Hot {
     page: usize,
     saved: usize,
+    ours: bool,
 }
 
 #[repr(C)]
@@ -146,7 +151,7 @@ pub(crate) fn snapshot() {
         copy_heap(&raw mut (*tracked).heap, server().heap.pointer());
         let stack_end = each_mapping(|start, end, flags, own| {
             if flags == Writable::Alone && !own {
-                without_state(start, end, |start, end| add(start, end, true));
+                without_state(start, end, |start, end| add(start, end, Save::Now));
             }
         });
         let used = if (*server().heap.pointer()).end == 0 {
@@ -160,25 +165,66 @@ pub(crate) fn snapshot() {
             (*server().heap.pointer()).end = place::HEAP;
             copy_heap(&raw mut (*tracked).heap, server().heap.pointer());
         }
-        add(place::HEAP, used, true);
-        add(used, place::HEAP + place::HEAP_LEN, false);
+        add(place::HEAP, used, Save::Now);
+        add(used, place::HEAP + place::HEAP_LEN, Save::Zero);
         if crate::memory::heap_checks::on() && crate::memory::heap::shadowed() {
             copy_heap(&raw mut (*tracked).heap, server().heap.pointer());
             let shadow = crate::memory::heap_checks::shadow(used) as usize;
             let shadow = (shadow + PAGE - 1) & !(PAGE - 1);
-            add(place::HEAP_SHADOW, shadow, true);
+            add(place::HEAP_SHADOW, shadow, Save::Now);
             add(
                 shadow,
                 place::HEAP_SHADOW + crate::memory::heap_checks::SHADOW_LEN,
-                false,
+                Save::Zero,
             );
         }
-        add(place::STACK, place::STACK + place::STACK_LEN, false);
+        add(place::STACK, place::STACK + place::STACK_LEN, Save::Zero);
         let (stacks, stacks_end) = crate::threads::all_stacks();
-        add(stacks, stacks_end, false);
+        add(stacks, stacks_end, Save::Zero);
         let (descriptors, made, descriptors_end) = crate::threads::all_descriptors();
-        add(descriptors, made, true);
-        add(made, descriptors_end, false);
+        add(descriptors, made, Save::Now);
+        add(made, descriptors_end, Save::Zero);
+        keep_rest(stack_end);
+    }
+}
+
+/// The same in the middle of a run of one thread, which every later run of this process goes on from: nothing is copied before
+/// it is written to, and tables of ours count as well.
+pub(crate) fn snapshot_here() {
+    // SAFETY: regions are the program's or ours, and are mapped.
+    unsafe {
+        let tracked = server().tracked.pointer();
+        // What is not hot is write-protected still, so nobody but this list knows that it can be written.
+        for region in &mut (&mut (*tracked).regions)[..(*tracked).count] {
+            region.saved = LATER;
+        }
+        // What is allocated from here on is about the checkpoint, and not part of it.
+        let arena = (server().arena.get() + PAGE - 1) & !(PAGE - 1);
+        server().arena.set(arena);
+        (*tracked).hot = allocate(MOST_HOT * size_of::<Hot>()) as *mut Hot;
+        (*tracked).hot_count = 0;
+        copy_heap(&raw mut (*tracked).heap, server().heap.pointer());
+        // Tables; there is code, too.
+        each_mapping(|start, end, flags, _| {
+            if flags == Writable::Alone && (place::ARENA..arena).contains(&start) {
+                add(start, end.min(arena), Save::Ours);
+            }
+        });
+        for (start, end) in crate::memory::shadow::of_runs() {
+            add(start, end, Save::Ours);
+        }
+        keep_rest((*tracked).strings.end);
+    }
+}
+
+/// What is always copied back.
+///
+/// # Safety
+/// The stack of the process ends there.
+unsafe fn keep_rest(stack_end: usize) {
+    // SAFETY: what the caller promises.
+    unsafe {
+        let tracked = server().tracked.pointer();
         let arguments = server().arguments.get().1 & !7;
         let saved = allocate(stack_end - arguments);
         bytes::copy(saved, arguments as *const u8, stack_end - arguments);
@@ -186,6 +232,7 @@ pub(crate) fn snapshot() {
             start: arguments,
             end: stack_end,
             saved: saved as usize,
+            ours: false,
         };
         let free = sys::fcntl(0, libc::F_DUPFD, 3);
         (*tracked).free_descriptor = if free < 0 { 3 } else { free as usize };
@@ -251,6 +298,7 @@ pub(crate) fn each_changed(mut each: impl FnMut(usize, usize)) -> bool {
             let strings = (*tracked).strings;
             return hot
                 .iter()
+                .filter(|hot| !hot.ours)
                 .map(|hot| hot.page)
                 .filter(|page| !(place::STACK..place::STACK + place::STACK_LEN).contains(page))
                 .filter(|page| !(stacks..stacks_end).contains(page))
@@ -291,9 +339,19 @@ pub(crate) fn each_of_program(
     own(server().arguments.get().1 & !7, stack_end);
 }
 
+/// What becomes of the content of a region.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Save {
+    /// It is all zero.
+    Zero,
+    Now,
+    /// It is not the program's: page by page, before they are written to.
+    Ours,
+}
+
 /// # Safety
 /// The range is mapped, and can be read where it is saved.
-unsafe fn add(start: usize, end: usize, save: bool) {
+unsafe fn add(start: usize, end: usize, save: Save) {
     // SAFETY: what the caller promises.
     unsafe {
         let tracked = server().tracked.pointer();
@@ -301,14 +359,24 @@ unsafe fn add(start: usize, end: usize, save: bool) {
             return;
         }
         if (*tracked).count == MOST_REGIONS {
+            crate::run::checkpoint::cannot_be();
             give_up(&[b"too many mappings to track"]);
         }
-        let mut saved = 0;
-        if save {
-            saved = allocate(end - start + 64) as usize;
-            bytes::copy(saved as *mut u8, start as *const u8, end - start);
-        }
-        (&mut (*tracked).regions)[(*tracked).count] = Region { start, end, saved };
+        let saved = match save {
+            Save::Zero => 0,
+            Save::Ours => LATER,
+            Save::Now => {
+                let saved = allocate(end - start + 64);
+                bytes::copy(saved, start as *const u8, end - start);
+                saved as usize
+            }
+        };
+        (&mut (*tracked).regions)[(*tracked).count] = Region {
+            start,
+            end,
+            saved,
+            ours: save == Save::Ours,
+        };
         (*tracked).count += 1;
     }
 }
@@ -399,12 +467,17 @@ fn heat(page: usize) {
         if (*tracked).hot_count == MOST_HOT {
             crate::run::outcome::needs_fork(&[b"a run writes more than 64 MiB"]);
         }
-        let saved = if region.saved == 0 {
-            0
-        } else {
-            region.saved + page - region.start
+        let saved = match region.saved {
+            0 => 0,
+            LATER => {
+                let saved = allocate(PAGE);
+                bytes::copy_words(saved as *mut u64, page as *const u64, PAGE / 8);
+                saved as usize
+            }
+            saved => saved + page - region.start,
         };
-        *(*tracked).hot.add((*tracked).hot_count) = Hot { page, saved };
+        let ours = region.ours;
+        *(*tracked).hot.add((*tracked).hot_count) = Hot { page, saved, ours };
         (*tracked).hot_count += 1;
     }
 }
@@ -478,7 +551,7 @@ pub(crate) fn audit() -> u32 {
         let tracked = server().tracked.pointer();
         let mut different = 0u32;
         for region in &(&(*tracked).regions)[..(*tracked).count] {
-            if region.saved == 0 {
+            if matches!(region.saved, 0 | LATER) {
                 continue;
             }
             let mut page = region.start;

@@ -76,6 +76,7 @@ pub(crate) struct Server {
     /// The highest key with one, and one more.
     pub(crate) keys: Cell<usize>,
     pub(crate) tracked: Raw<Tracked>,
+    pub(crate) checkpoint: crate::run::checkpoint::Checkpoint,
     /// How many runs there were in place.
     pub(crate) restarts: Cell<u64>,
 

@@ -105,6 +105,10 @@ pub(crate) struct RunMappings {
 }
 
 impl RunMappings {
+    pub(crate) fn is_empty(&self) -> bool {
+        self.count.get() == 0
+    }
+
     fn has_room(&self) -> bool {
         self.count.get() < MOST
     }

@@ -181,6 +181,9 @@ pub(super) unsafe fn create(to: *mut usize, how: How, caller: usize) -> i32 {
 pub(super) unsafe fn bear(to: *mut usize, mut how: How, caller: usize) -> Result<usize, i32> {
     if !how.kin {
         forked::refuses_threads();
+        if threads().count.get() == 1 {
+            crate::run::checkpoint::reached();
+        }
     }
     // SAFETY: what the caller promises.
     unsafe {

@@ -272,6 +272,18 @@ pub(crate) fn current() -> usize {
     if on() { threads().current.get() } else { 0 }
 }
 
+/// The main thread's context, and how much of it there is: what a run of one thread has in tables that last.
+pub(crate) fn main_context() -> (*mut u8, usize) {
+    let main = &raw const tables().contexts[0];
+    (main.cast_mut().cast(), size_of::<Context>())
+}
+
+/// A run goes on from where it has one thread, with a job of its own.
+pub(crate) fn begin_again() {
+    tables().used.set(1);
+    sleep_sets::begin();
+}
+
 /// Could another thread still do something?
 pub(crate) fn others_alive() -> bool {
     let me = threads().current.get();
