@@ -182,6 +182,8 @@ pub struct Control {
     pub went_on: AtomicU64,
     /// Nonzero once a run has asked the persistent heap for a block.
     pub allocates: AtomicU32,
+    /// Nonzero once time has jumped for a thread that looked at the clock in vain.
+    pub time_jumped: AtomicU32,
     /// Nonzero: some run asked for persistent memory, or how often the power has failed. One that does neither does the same again
     /// after a power failure.
     pub asked: AtomicU32,

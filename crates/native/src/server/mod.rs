@@ -197,6 +197,11 @@ impl Server {
         self.shared.control().allocates.load(Relaxed) != 0
     }
 
+    /// Has time jumped in a run, for a thread that looked at the clock in vain?
+    pub fn time_jumped(&self) -> bool {
+        self.shared.control().time_jumped.load(Relaxed) != 0
+    }
+
     /// Did a turn of a loop leave something behind that counts; and was something read that did not?
     pub(crate) fn leftovers(&self) -> (bool, bool) {
         let leftovers = &self.shared.control().leftovers;
