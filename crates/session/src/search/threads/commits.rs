@@ -9,10 +9,10 @@ use std::collections::BTreeMap;
 
 /// By the place where they begin.
 #[derive(Debug, Default)]
-pub(super) struct TransactionFates(BTreeMap<u32, Fate>);
+pub(super) struct TransactionFates(BTreeMap<u32, TransactionFate>);
 
 #[derive(Debug, Default)]
-struct Fate {
+struct TransactionFate {
     commits: bool,
     /// With which status one was aborted that did not abort itself.
     aborted: Option<u64>,
