@@ -135,6 +135,10 @@ pub(super) fn check<'w>(
                 .by(way(options));
             crashing = Some(Crashing::new(options, power, recoveries, budget.until));
         }
+        if options.failures > 1 && job.threads.transactions && persistent {
+            let why = "hardware transactions with more than one power failure (--failures) are not searched";
+            return Err(Error::new(ErrorKind::Usage, why));
+        }
         let searched = search(
             (options, started, watch),
             (&names, is_sealed),
@@ -308,7 +312,7 @@ fn search<'w>(
         report.limit(Limit::Random);
         report.limited(drawn.reached);
         report.schedules += executions;
-        report.stand_for += executions;
+        report.stand_for = report.stand_for.saturating_add(executions);
         report.assumed += assumed;
         return Ok(ScheduleSearch {
             points,
@@ -433,7 +437,8 @@ fn search<'w>(
     };
     report.progress = progress.done();
     report.schedules += counts.executions;
-    report.stand_for += counts.stand_for.max(counts.executions);
+    let all = counts.stand_for.max(counts.executions);
+    report.stand_for = report.stand_for.saturating_add(all);
     report.assumed += counts.assumed;
     report.in_vain += counts.in_vain;
     if stopped {
