@@ -1,6 +1,7 @@
 //! Programs with threads: every schedule, each once, under TSO or SC.
 
 mod causes;
+mod commits;
 mod effects;
 mod fewest;
 mod judging;
