@@ -6,6 +6,7 @@
 //! Invariants: the same job gives the same trace to the byte. The trace and the outcome are in shared memory, so that they stand
 //! whatever kills the program. A run ends through `outcome`, wherever it is.
 
+pub(crate) mod activations;
 pub(crate) mod call_stack;
 pub(crate) mod checkpoint;
 pub(crate) mod compaction;
