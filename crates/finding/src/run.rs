@@ -149,6 +149,8 @@ pub enum AssumptionKind {
     Checksum,
     /// The client of a server with threads acts at some moments only (`--client`).
     Client,
+    /// Time goes on for a loop that looks at the clock as we let it.
+    Time,
 }
 
 /// A file that was given to every execution.

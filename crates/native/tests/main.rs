@@ -11,6 +11,7 @@ mod programs;
 mod rewritten;
 mod schedule_random;
 mod schedule_recall;
+mod schedule_rounds;
 mod schedule_scale;
 mod schedules;
 mod server;

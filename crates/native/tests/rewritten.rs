@@ -130,3 +130,25 @@ fn a_fault_is_where_it_was() {
         assert_eq!(first.stack, later.stack);
     }
 }
+
+#[test]
+fn who_is_trapped_often_is_rewritten_before_the_run_ends() {
+    let scratch = Scratch::new("rewritten-first");
+    let program = built(&scratch, "cc", "-O2");
+    for isolation in [Isolation::Fork, Isolation::Auto] {
+        let job = Job::default();
+        // Nothing is rewritten for runs that are handed over as they are.
+        let mut trapped = server(&program, isolation, &["often"]);
+        let (end, expected) = trapped.run_raw(&job, <[u8]>::to_vec).expect("runs");
+        let mut first = server(&program, isolation, &["often"]);
+        let execution = first.run(&job).expect("runs");
+        let traps = first.traps();
+        assert_eq!(
+            (&execution.outcome, &end),
+            (&end, &Outcome::Exited { code: 0 })
+        );
+        assert!(traps * 2 < trapped.traps(), "{traps} {}", trapped.traps());
+        let (_, found) = first.run_raw(&job, <[u8]>::to_vec).expect("runs");
+        assert!(found == expected, "{} {}", found.len(), expected.len());
+    }
+}

@@ -12,6 +12,7 @@ mod asm;
 mod atomics;
 mod budget;
 mod calls;
+mod counts;
 mod emit;
 mod escape;
 mod frames;

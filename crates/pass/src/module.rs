@@ -1,6 +1,7 @@
 //! The walk over a module: which functions are instrumented, and what is marked as done.
 
 use crate::asm;
+use crate::counts::pausing;
 use crate::emit::Emit;
 use crate::imported;
 use crate::ir::{Value, llvm, say, text};
@@ -46,6 +47,7 @@ pub(crate) fn instrument(module: LLVMModuleRef, optimised_later: bool) -> bool {
         sites: Sites::new(module),
         warnings: Warnings::default(),
         vocabulary,
+        pauses: pausing(&functions(module)),
         assembly: file_scope_assembly(module),
         optimised_later,
         transacts: functions(module)

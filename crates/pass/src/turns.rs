@@ -6,6 +6,7 @@
 
 use crate::accesses::Shape;
 use crate::budget::successors;
+use crate::counts::{Counters, exits};
 use crate::escape::is_harmless_intrinsic;
 use crate::ir::{Block, Value, split_rare};
 use crate::waits;
@@ -21,8 +22,12 @@ const ACTIVATION: u64 = 8;
 /// A place that is jumped back to.
 pub(crate) struct LoopHead {
     pub(crate) at: Value,
+    /// What only counts how often the loop went round comes last.
     pub(crate) kept: Vec<Kept>,
     bytes: u64,
+    counted: u64,
+    /// What comes right behind it, if turns are counted.
+    exits: Vec<Value>,
 }
 
 /// Something that a function keeps.
@@ -38,6 +43,10 @@ impl Kept {
         match self {
             Kept::Variable(_, bytes) | Kept::Register(_, bytes) => bytes,
         }
+    }
+
+    fn is_one_of(self, registers: &HashSet<Value>) -> bool {
+        matches!(self, Kept::Register(value, _) if registers.contains(&value))
     }
 }
 
@@ -123,7 +132,7 @@ impl Weaver<'_> {
         let Some(kept) = self.kept(&flow) else {
             return Vec::new();
         };
-        let place = |(head, _): (Block, Vec<Block>)| {
+        let place = |(head, ends): (Block, Vec<Block>)| {
             let at = head
                 .instructions()
                 .into_iter()
@@ -140,9 +149,25 @@ impl Weaver<'_> {
             let lives = |(_, live): &&(Kept, Option<Blocks>)| {
                 live.as_ref().is_none_or(|live| live.contains(&head))
             };
-            let kept: Vec<Kept> = kept.iter().filter(lives).map(|(kept, _)| *kept).collect();
-            let bytes = kept.iter().map(|kept| kept.bytes()).sum();
-            (bytes <= MOST_BYTES).then_some(LoopHead { at, kept, bytes })
+            let body = flow.body(head, &ends);
+            let counters = Counters::of(head, &body, self.pauses);
+            let kept = kept.iter().filter(lives).map(|(kept, _)| *kept);
+            let (counted, mut kept): (Vec<Kept>, Vec<Kept>) = kept
+                .filter(|kept| !kept.is_one_of(&counters.idle))
+                .partition(|kept| kept.is_one_of(&counters.bounds));
+            let bytes_of = |kept: &[Kept]| kept.iter().map(|kept| kept.bytes()).sum();
+            let (bytes, counted_bytes): (u64, u64) = (bytes_of(&kept), bytes_of(&counted));
+            kept.extend(counted);
+            (bytes + counted_bytes <= MOST_BYTES).then_some(LoopHead {
+                at,
+                kept,
+                bytes,
+                counted: counted_bytes,
+                exits: match counted_bytes {
+                    0 => Vec::new(),
+                    _ => exits(&body),
+                },
+            })
         };
         heads.into_iter().filter_map(place).collect()
     }
@@ -194,11 +219,12 @@ impl Weaver<'_> {
         Some(kept)
     }
 
-    /// `if (several threads run) __lf_turn(number, kept, bytes)` at each head; where the function begins, it is a new activation. The same
+    /// `if (several threads run) __lf_turn(number, kept, bytes, counted)` at each head; where the function begins, it is a new activation. The same
     /// before calls that wait and then come to a head.
     pub(crate) fn announce_turns(&mut self, heads: &[LoopHead]) {
         let waits = waits::looping(self.function, heads);
-        let Some(most) = heads.iter().map(|head| head.bytes).max() else {
+        let all = |head: &LoopHead| head.bytes + head.counted;
+        let Some(most) = heads.iter().map(all).max() else {
             return;
         };
         let byte = self.emit.int(8);
@@ -210,17 +236,39 @@ impl Weaver<'_> {
         self.emit.before(entry, entry);
         self.emit.store(self.emit.u64(0), room);
         for wait in &waits {
-            let (number, bytes) = (wait.head, heads[wait.head].bytes);
-            self.announce("__lf_waits", wait.call, (room, &wait.kept), (number, bytes));
-        }
-        for (index, head) in heads.iter().enumerate() {
+            let kept = (room, &wait.kept[..]);
             self.announce(
-                "__lf_turn",
-                head.at,
-                (room, &head.kept),
-                (index, head.bytes),
+                "__lf_waits",
+                wait.call,
+                kept,
+                (wait.head, &heads[wait.head]),
             );
         }
+        // First, so that it comes before the turn of a loop that begins there.
+        let mut known = HashSet::new();
+        let exits = heads.iter().flat_map(|head| head.exits.iter().copied());
+        for exit in exits.filter(|&exit| known.insert(exit)) {
+            let rare = self.when_several_run(exit);
+            self.emit.before(rare, exit);
+            let void = self.emit.void();
+            self.emit.hook("__lf_leaves_loop", void, &[]);
+        }
+        for (index, head) in heads.iter().enumerate() {
+            self.announce("__lf_turn", head.at, (room, &head.kept), (index, head));
+        }
+    }
+
+    /// `if (several threads run) hook` before an instruction: where what follows goes.
+    fn when_several_run(&mut self, at: Value) -> Value {
+        let number = self.emit.int(64);
+        self.emit.before(at, at);
+        let window = self.emit.runtime_variable(c"__lf_window", number);
+        let watched = self.emit.compare(
+            LLVMIntPredicate::LLVMIntEQ,
+            self.emit.load(number, window),
+            self.emit.u64(u64::MAX),
+        );
+        split_rare(at, watched)
     }
 
     /// One of them.
@@ -229,18 +277,11 @@ impl Weaver<'_> {
         hook: &str,
         at: Value,
         (room, kept): (Value, &[Kept]),
-        (index, bytes): (usize, u64),
+        (index, head): (usize, &LoopHead),
     ) {
-        let (byte, number, void) = (self.emit.int(8), self.emit.int(64), self.emit.void());
+        let (byte, void) = (self.emit.int(8), self.emit.void());
         let site = self.sites.of(at);
-        self.emit.before(at, at);
-        let window = self.emit.runtime_variable(c"__lf_window", number);
-        let watched = self.emit.compare(
-            LLVMIntPredicate::LLVMIntEQ,
-            self.emit.load(number, window),
-            self.emit.u64(u64::MAX),
-        );
-        let rare = split_rare(at, watched);
+        let rare = self.when_several_run(at);
         self.emit.before(rare, at);
         let mut offset = ACTIVATION;
         for kept in kept {
@@ -266,7 +307,8 @@ impl Weaver<'_> {
             site,
             self.emit.u64(index as u64 + 1),
             room,
-            self.emit.u64(bytes),
+            self.emit.u64(head.bytes),
+            self.emit.u64(head.counted),
         ];
         self.emit.hook(hook, void, &arguments);
     }

@@ -7,7 +7,7 @@ use crate::sites::Sites;
 use crate::vocabulary::Vocabulary;
 use crate::warnings::Warnings;
 use llvm_sys::LLVMOpcode;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 /// What the whole module shares.
 #[derive(Debug)]
@@ -16,6 +16,8 @@ pub(crate) struct Shared {
     pub(crate) sites: Sites,
     pub(crate) warnings: Warnings,
     pub(crate) vocabulary: Vocabulary,
+    /// Functions that do nothing but let time pass.
+    pub(crate) pauses: HashSet<Value>,
     /// Outside of functions.
     pub(crate) assembly: String,
     pub(crate) optimised_later: bool,
@@ -29,6 +31,7 @@ pub(crate) struct Weaver<'m> {
     pub(crate) sites: &'m mut Sites,
     pub(crate) warnings: &'m mut Warnings,
     pub(crate) vocabulary: &'m Vocabulary,
+    pub(crate) pauses: &'m HashSet<Value>,
     pub(crate) assembly: &'m str,
     /// The optimiser comes after us.
     pub(crate) optimised_later: bool,
@@ -54,6 +57,7 @@ impl<'m> Weaver<'m> {
             sites,
             warnings,
             vocabulary,
+            pauses,
             assembly,
             optimised_later,
             transacts,
@@ -63,6 +67,7 @@ impl<'m> Weaver<'m> {
             sites,
             warnings,
             vocabulary,
+            pauses,
             assembly,
             optimised_later: *optimised_later,
             transacts: *transacts,

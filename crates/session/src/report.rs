@@ -6,8 +6,8 @@ use crate::names::ProgramNames;
 use crate::options::{Asked, Stdin, Target};
 use landfall_finding::text::count;
 use landfall_finding::{
-    Assumption, Coverage, DrawnSchedules, Equivalence, Finding, Isolation, Limit, Place,
-    RecoveryOutcome, Run, Sample, SearchSpace, Stats, StdinFile, Verdict, Word,
+    Assumption, AssumptionKind, Coverage, DrawnSchedules, Equivalence, Finding, Isolation, Limit,
+    Place, RecoveryOutcome, Run, Sample, SearchSpace, Stats, StdinFile, Verdict, Word,
 };
 use landfall_native::{Cut, Foreign, Outcome, Server, Symbols};
 use std::collections::BTreeMap;
@@ -186,6 +186,13 @@ impl SearchReport {
         self.isolation.restarts += restarts;
         self.isolation.fallback = self.isolation.fallback.take().or(server.fallback());
         self.allocates |= server.allocates();
+        if server.time_jumped() {
+            self.assume(Assumption {
+                kind: AssumptionKind::Time,
+                message: "where a loop with threads only looks at the clock, a second passes, then an hour, then ten years; other times were not tried".to_owned(),
+                at: None,
+            });
+        }
     }
 
     /// An execution was ended by a limit, there: what it would have done is not known.

@@ -60,6 +60,9 @@ pub mod entry {
     pub const COUNT: usize = 4;
 }
 
+/// Traps of one run before it pays to rewrite what was trapped, and to begin again.
+pub const MOST_TRAPS: u32 = 512;
+
 /// Instructions of other compilers that accessed persistent memory, over all runs: as many as are kept.
 pub const MOST_PLACES: usize = 1024;
 

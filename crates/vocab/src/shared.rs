@@ -185,6 +185,8 @@ pub struct Control {
     pub went_on: AtomicU64,
     /// Nonzero once a run has asked the persistent heap for a block.
     pub allocates: AtomicU32,
+    /// Nonzero once time has jumped for a thread that looked at the clock in vain.
+    pub time_jumped: AtomicU32,
     /// Nonzero: some run asked for persistent memory, or how often the power has failed. One that does neither does the same again
     /// after a power failure.
     pub asked: AtomicU32,
@@ -437,6 +439,8 @@ pub mod job {
     pub const STATE: u32 = 1 << 25;
     /// Memory is unmapped, protected or replaced while others may store to it: a store that is a step is one when it is issued, too.
     pub const MAPPINGS: u32 = 1 << 26;
+    /// The run ends ([`super::End::Limit`]) where so many instructions were trapped that it pays to rewrite them first.
+    pub const REWRITES: u32 = 1 << 10;
     /// A debugger looks on: at the end of the run, put persistent memory where the program has it.
     pub const SHOW: u32 = 64;
     /// There are hardware transactions: who spoils attempts has the number of its thread, plus half of [`super::JobHeader::companions`].

@@ -17,11 +17,13 @@
 
 mod agree;
 mod orbit;
+mod thread_set;
 
 use super::happens::Happens;
 use super::step::{Access, Act, Order, Process, Sets, Step};
 use super::trace::{Trace, Trailing};
 use agree::Beginning;
+use thread_set::ThreadSet;
 use std::cell::Cell;
 
 pub(super) use agree::Renaming;
@@ -202,24 +204,22 @@ impl Symmetry {
 
     /// Who joined some of a class and not all, and then did something that others can see, can tell them apart.
     fn joined_apart(&mut self, trace: &Trace) -> bool {
-        let mut joined = vec![0u64; self.order.threads];
-        let threads = match self.order.threads {
-            64.. => u64::MAX,
-            count => (1 << count) - 1,
-        };
+        let mut joined = vec![ThreadSet::default(); self.order.threads];
+        let threads: ThreadSet = (0..self.order.threads as Process).collect();
         let classes = &self.classes;
-        let split = |known: u64| {
+        let split = |known: ThreadSet| {
             classes.iter().find_map(|class| {
-                let all = class.iter().fold(0, |all, &thread| all | 1u64 << thread);
-                (known & all != 0 && known & all != all).then_some(known & all)
+                let all: ThreadSet = class.iter().copied().collect();
+                let known = known.and(all);
+                (!known.is_empty() && known != all).then_some(known)
             })
         };
         let mut found = None;
         for step in &trace.steps {
             let known = &mut joined[self.order.thread(step.process)];
-            let joins = joined_threads(trace, step.joined) & threads;
-            *known |= joins;
-            if joins != 0 && found.is_none() {
+            let joins = joined_threads(trace, step.joined).and(threads);
+            *known = known.or(joins);
+            if !joins.is_empty() && found.is_none() {
                 found = split(*known);
             }
         }
@@ -231,9 +231,9 @@ impl Symmetry {
             });
             let own = joined_threads(trace, write_back.joined);
             let known = earlier.fold(own, |known, step| {
-                known | joined_threads(trace, step.joined)
+                known.or(joined_threads(trace, step.joined))
             });
-            found = found.or_else(|| split(known & threads));
+            found = found.or_else(|| split(known.and(threads)));
         }
         if found.is_none() && trace.trailing.iter().any(|access| access.joined != 0) {
             found = trailing_joined(trace, &self.order, threads, split);
@@ -241,8 +241,8 @@ impl Symmetry {
         let Some(known) = found else {
             return false;
         };
-        let known = (0..self.order.threads as Process).filter(|thread| known >> thread & 1 != 0);
-        self.apart.set_apart(known);
+        let all = 0..self.order.threads as Process;
+        self.apart.set_apart(all.filter(|&thread| known.contains(thread)));
         true
     }
 
@@ -490,34 +490,32 @@ fn is_shared(trace: &Trace, order: &Order, access: &Trailing) -> bool {
         })
 }
 
-/// The first threads that somebody knows to have ended, a bit each.
-fn joined_threads(trace: &Trace, set: u32) -> u64 {
+/// The threads that somebody knows to have ended.
+fn joined_threads(trace: &Trace, set: u32) -> ThreadSet {
     let known = trace.sets.joined(set).iter();
-    known.fold(0, |all, &(process, _)| match process {
-        0..64 => all | 1 << process,
-        _ => all,
-    })
+    known.map(|&(process, _)| process).collect()
 }
 
 /// An access that was no transition, between two joins, to what others access as well.
 fn trailing_joined(
     trace: &Trace,
     order: &Order,
-    threads: u64,
-    split: impl Fn(u64) -> Option<u64>,
-) -> Option<u64> {
-    let mut joined = vec![0u64; order.threads];
+    threads: ThreadSet,
+    split: impl Fn(ThreadSet) -> Option<ThreadSet>,
+) -> Option<ThreadSet> {
+    let mut joined = vec![ThreadSet::default(); order.threads];
     let mut at = 0;
     for access in &trace.trailing {
         // What a transition knew, its thread knows from then on.
         while at < trace.steps.len() && (access.after != u32::MAX && at <= access.after as usize) {
             let step = &trace.steps[at];
-            joined[order.thread(step.process)] |= joined_threads(trace, step.joined) & threads;
+            let known = &mut joined[order.thread(step.process)];
+            *known = known.or(joined_threads(trace, step.joined).and(threads));
             at += 1;
         }
-        let joins = joined_threads(trace, access.joined) & threads;
-        let known = joined[usize::from(access.thread)] | joins;
-        if joins != 0
+        let joins = joined_threads(trace, access.joined).and(threads);
+        let known = joined[usize::from(access.thread)].or(joins);
+        if !joins.is_empty()
             && let Some(found) = split(known)
             && is_shared(trace, order, access)
         {

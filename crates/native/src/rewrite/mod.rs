@@ -55,6 +55,11 @@ pub(crate) struct Rewriter {
 }
 
 impl Rewriter {
+    /// How many instructions were moved.
+    pub(crate) fn moved(&self) -> u64 {
+        self.moved
+    }
+
     /// What to order so that the instructions at these addresses call the runtime.
     pub(crate) fn rewrite(
         &mut self,

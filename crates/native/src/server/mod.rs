@@ -197,6 +197,11 @@ impl Server {
         self.shared.control().allocates.load(Relaxed) != 0
     }
 
+    /// Has time jumped in a run, for a thread that looked at the clock in vain?
+    pub fn time_jumped(&self) -> bool {
+        self.shared.control().time_jumped.load(Relaxed) != 0
+    }
+
     /// Did a turn of a loop leave something behind that counts; and was something read that did not?
     pub(crate) fn leftovers(&self) -> (bool, bool) {
         let leftovers = &self.shared.control().leftovers;
@@ -291,6 +296,7 @@ impl Server {
             fork: true,
             ..job.clone()
         };
+        self.rewrite_what_was_trapped()?;
         let index = self.post(&check, &check.image.lines, 0)?;
         let forked = self.collect(index, &check)?;
         let same = forked.events == execution.events
@@ -331,10 +337,16 @@ impl Server {
 
     /// Runs one job.
     pub fn run(&mut self, job: &Job) -> Result<Execution, SubjectError> {
-        self.rewrite_what_was_trapped()?;
-        let index = self.post(job, &job.image.lines, 0)?;
-        let execution = self.collect(index, job)?;
-        Ok(self.sample(job, &execution)?.unwrap_or(execution))
+        loop {
+            self.rewrite_what_was_trapped()?;
+            let trial = self.trial();
+            let index = self.post(job, &job.image.lines, trial.flags())?;
+            let execution = self.collect(index, job)?;
+            if execution.outcome == Outcome::Limit && self.begins_again(trial) {
+                continue;
+            }
+            return Ok(self.sample(job, &execution)?.unwrap_or(execution));
+        }
     }
 
     /// Runs one job and hands its trace over as it is, undecoded.

@@ -5,7 +5,7 @@ use crate::deadline::Deadline;
 use crate::error::SubjectError;
 use crate::job::{Job, Line, WaitPatience};
 use crate::rewrite::{Modules, Rewriter, fences};
-use landfall_vocab::rewrite::Order;
+use landfall_vocab::rewrite::{MOST_TRAPS, Order};
 use landfall_vocab::shared::job;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
@@ -20,12 +20,52 @@ pub(super) struct Rewriting {
     modules: Option<Modules>,
     /// Traps when we looked last.
     traps: u64,
+    /// What runs are trapped at is not rewritten: they are no longer ended for it.
+    settled: bool,
+}
+
+/// A run that may end because so much was trapped that it is to be rewritten first.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Trial {
+    traps: u64,
+    /// Instructions that were rewritten before; none where it goes to its end.
+    moved: Option<u64>,
+}
+
+impl Trial {
+    pub(super) fn flags(self) -> u32 {
+        self.moved.map_or(0, |_| job::REWRITES)
+    }
 }
 
 impl Server {
     /// How often code of libraries was trapped, for tests.
     pub fn traps(&self) -> u64 {
         self.shared.control().traps.load(Relaxed)
+    }
+
+    pub(super) fn trial(&self) -> Trial {
+        let rewriting = &self.rewriting;
+        let tried = rewriting.modules.is_some() && !rewriting.settled;
+        Trial {
+            traps: self.traps(),
+            moved: tried.then(|| rewriting.rewriter.moved()),
+        }
+    }
+
+    /// A run was left. Was that because of its traps? Then it is run again: with what was trapped rewritten or, where nothing was, to its
+    /// end.
+    pub(super) fn begins_again(&mut self, trial: Trial) -> bool {
+        let Some(moved) = trial.moved else {
+            return false;
+        };
+        let again = self.traps() - trial.traps > MOST_TRAPS.into();
+        if again {
+            // Whoever runs it says it.
+            self.rewriting.settled = self.rewrite_what_was_trapped().is_err()
+                || self.rewriting.rewriter.moved() == moved;
+        }
+        again
     }
 
     /// In a new process: fences of libraries, and what other servers of this program were trapped at.

@@ -231,11 +231,13 @@ void __lf_budget_out(const struct lf_site *site) {
   print("budget %s\n", at(site));
   _exit(0);
 }
-void __lf_turn(const struct lf_site *site, uint64_t number, uint64_t *kept, uint64_t bytes) {
+void __lf_turn(const struct lf_site *site, uint64_t number, uint64_t *kept, uint64_t bytes, uint64_t counted) {
   (void)number, (void)kept, (void)bytes;
   print("turn %s\n", at(site));
 }
-void __lf_waits(const struct lf_site *site, uint64_t number, uint64_t *kept, uint64_t bytes) {
+void __lf_leaves_loop(void) {}
+
+void __lf_waits(const struct lf_site *site, uint64_t number, uint64_t *kept, uint64_t bytes, uint64_t counted) {
   (void)number, (void)kept, (void)bytes;
   print("waits %s\n", at(site));
 }

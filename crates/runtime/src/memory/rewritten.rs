@@ -12,17 +12,18 @@ use crate::memory::instruction::{self, Access};
 use crate::memory::own::{allocate, place};
 use crate::memory::shadow::{self, PAGE, content, is_persistent, offset};
 use crate::memory::unannounced;
+use crate::run::outcome::{self, Report};
 use crate::run::serve::each_line;
 use crate::run::shared::control;
 use crate::run::trace::{self, Origin};
-use crate::state::{Mode, OneThread, server};
+use crate::state::{Mode, OneThread, run, server};
 use crate::syscalls::sys;
 use core::arch::global_asm;
 use core::cell::Cell;
 use core::sync::atomic::Ordering::Relaxed;
 use landfall_vocab::record::{RecordKind, flag};
-use landfall_vocab::rewrite::{MOVED_STACK, NO_REGISTER, Order, entry};
-use landfall_vocab::shared::SlotHeader;
+use landfall_vocab::rewrite::{MOST_TRAPS, MOVED_STACK, NO_REGISTER, Order, entry};
+use landfall_vocab::shared::{End, SlotHeader, job};
 use landfall_vocab::window;
 
 /// Instructions that were moved, and landings, at most.
@@ -225,6 +226,10 @@ pub(crate) fn note(pc: u64) {
         }
     }
     control().traps.fetch_add(1, Relaxed);
+    run().traps.set(run().traps.get() + 1);
+    if run().traps.get() > MOST_TRAPS && crate::run::shared::job().flags & job::REWRITES != 0 {
+        outcome::end_for_all(End::Limit, Report::default())
+    }
 }
 
 /// Does what the checker orders. Called between runs, by the server itself.
@@ -240,11 +245,12 @@ pub(crate) unsafe fn apply(slot: *const SlotHeader) {
             (*rewritten).landings = allocate(MOST * size_of::<(u64, u64)>()).cast();
             sys::map(place::HOOK_STACK, place::HOOK_STACK_LEN);
         }
+        let mut open = OpenCode::NONE;
         each_line(slot, |address, line| {
             match Order::from_bytes(&*line.cast()) {
                 Some(Order::Room { length }) => make_room(address as usize, length as usize),
                 Some(Order::Code { bytes, length }) => {
-                    put_code(address as usize, &bytes[..length as usize]);
+                    open.put(address as usize, &bytes[..length as usize]);
                 }
                 Some(Order::Moved { end, place, effect }) if (*rewritten).moved_count < MOST => {
                     let access = instruction::decode(effect.code.as_ptr());
@@ -276,6 +282,7 @@ pub(crate) unsafe fn apply(slot: *const SlotHeader) {
                 _ => {}
             }
         });
+        open.close();
     }
     watch(false);
 }
@@ -302,19 +309,42 @@ fn make_room(address: usize, length: usize) {
     }
 }
 
-/// # Safety
-/// Nobody runs the code there.
-unsafe fn put_code(address: usize, code: &[u8]) {
-    let first = address & !(PAGE - 1);
-    let length = (address + code.len() - first).next_multiple_of(PAGE);
-    let writable = (libc::PROT_READ | libc::PROT_WRITE) as usize;
-    if sys::call(libc::SYS_mprotect, [first, length, writable]) != 0 {
-        return;
+/// Pages of code that can be written for a moment: much of what is ordered lies side by side.
+struct OpenCode {
+    first: usize,
+    length: usize,
+}
+
+impl OpenCode {
+    const NONE: OpenCode = OpenCode {
+        first: 0,
+        length: 0,
+    };
+
+    /// # Safety
+    /// Nobody runs the code there.
+    unsafe fn put(&mut self, address: usize, code: &[u8]) {
+        let first = address & !(PAGE - 1);
+        let length = (address + code.len() - first).next_multiple_of(PAGE);
+        if first < self.first || first + length > self.first + self.length {
+            self.close();
+            let writable = (libc::PROT_READ | libc::PROT_WRITE) as usize;
+            if sys::call(libc::SYS_mprotect, [first, length, writable]) != 0 {
+                return;
+            }
+            (self.first, self.length) = (first, length);
+        }
+        // SAFETY: what the caller promises.
+        unsafe { bytes::copy(address as *mut u8, code.as_ptr(), code.len()) };
     }
-    // SAFETY: what the caller promises.
-    unsafe { bytes::copy(address as *mut u8, code.as_ptr(), code.len()) };
-    let code = (libc::PROT_READ | libc::PROT_EXEC) as usize;
-    sys::call(libc::SYS_mprotect, [first, length, code]);
+
+    fn close(&mut self) {
+        if self.length != 0 {
+            let code = (libc::PROT_READ | libc::PROT_EXEC) as usize;
+            sys::call(libc::SYS_mprotect, [self.first, self.length, code]);
+            self.length = 0;
+        }
+    }
 }
 
 /// Where code stands that was moved: the place it comes from, the stack pointer it would have there, and the register that is in

@@ -382,7 +382,7 @@ pub(super) fn stranger(name: &[u8]) -> Stranger {
 
 /// Does a function change nothing, not even something of its own? Then it may be called in a turn of a loop that did not happen.
 pub(super) fn changes_nothing(name: &[u8]) -> bool {
-    const NAMES: [&str; 17] = [
+    const NAMES: [&str; 26] = [
         // What is masked, loops know.
         "sigprocmask",
         "pthread_sigmask",
@@ -395,6 +395,16 @@ pub(super) fn changes_nothing(name: &[u8]) -> bool {
         "usleep",
         "nanosleep",
         "clock_nanosleep",
+        "sleep",
+        // Looks at the clock are known as that.
+        "time",
+        "clock",
+        "clock_gettime",
+        "gettimeofday",
+        "timespec_get",
+        "difftime",
+        "_ZNSt6chrono3_V212steady_clock3nowEv",
+        "_ZNSt6chrono3_V212system_clock3nowEv",
         "pthread_self",
         "pthread_equal",
         "__errno_location",

@@ -46,6 +46,10 @@ pub(crate) struct Digest(u64, u64);
 impl Digest {
     pub(crate) const NEW: Digest = Digest(0x243f_6a88_85a3_08d3, 0x1319_8a2e_0370_7344);
 
+    pub(crate) fn first(self) -> u64 {
+        self.0
+    }
+
     /// For another word, or another state before it, always something else: each step can be undone.
     #[inline(always)]
     pub(crate) fn word(&mut self, word: u64) {

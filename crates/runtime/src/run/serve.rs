@@ -1,5 +1,6 @@
 //! Serving runs: what is set up once per server and once per run, and how a run begins and ends.
 
+use crate::memory::bytes;
 use crate::memory::own::place;
 use crate::outside::imports;
 use crate::run::fork_server;
@@ -320,7 +321,9 @@ pub(crate) unsafe fn begin(slot: *mut SlotHeader) {
         (*outcome).code = 0;
         ((*outcome).address, (*outcome).pc, (*outcome).site) = (0, 0, 0);
         ((*outcome).stdout_len, (*outcome).stderr_len) = (0, 0);
-        (*outcome).foreign = Default::default();
+        // Not by assignment: that may become a call of `memset`, which may be the program's.
+        let foreign = &raw mut (*outcome).foreign;
+        bytes::fill(foreign.cast(), 0, size_of_val(&*foreign));
         (
             (*outcome).audit_bytes,
             (*outcome).frames,

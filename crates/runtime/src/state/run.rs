@@ -76,6 +76,8 @@ pub(crate) struct Run {
     /// How many protections there are in the server's table.
     pub(crate) guards: Cell<usize>,
     pub(crate) foreign: Cell<Foreign>,
+    /// Instructions of libraries that were trapped.
+    pub(crate) traps: Cell<u32>,
     pub(crate) watch: Raw<Watch>,
     /// Reads from this point of the trace on may come to nothing.
     pub(crate) aside: Cell<bool>,

@@ -15,9 +15,9 @@ const BOOTED: u64 = 1000 * SECOND;
 
 /// Nanoseconds on the given clock.
 fn now(clock: i32) -> u64 {
-    // Time goes on by itself: who looks at it does not wait in vain.
-    crate::threads::acted();
-    run().clock.set(run().clock.get() + LOOK);
+    if crate::threads::looks_at_clock() {
+        run().clock.set(run().clock.get() + LOOK);
+    }
     let start = match clock {
         libc::CLOCK_REALTIME | libc::CLOCK_REALTIME_COARSE | libc::CLOCK_TAI => START * SECOND,
         libc::CLOCK_PROCESS_CPUTIME_ID | libc::CLOCK_THREAD_CPUTIME_ID => 0,
@@ -92,14 +92,19 @@ pub(crate) unsafe extern "C" fn getcpu(cpu: *mut u32, node: *mut u32, _: usize) 
     }
 }
 
+/// A thread looked at the clock, and in vain: it could have looked again much later.
+pub(crate) fn jump(nanoseconds: u64) {
+    run()
+        .clock
+        .set(run().clock.get().saturating_add(nanoseconds));
+}
+
 /// The program sleeps: time jumps, and an alarm that falls due on the way goes off.
 ///
 /// # Safety
 /// `context` is what the kernel gave to the handler that runs.
 pub(crate) unsafe fn sleep(nanoseconds: u64, context: *mut libc::ucontext_t) {
-    run()
-        .clock
-        .set(run().clock.get().saturating_add(nanoseconds));
+    jump(nanoseconds);
     // SAFETY: what the caller promises.
     unsafe {
         if run().alarm.get() != 0 && run().alarm.get() <= run().clock.get() {

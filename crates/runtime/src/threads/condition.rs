@@ -149,7 +149,7 @@ pub(super) unsafe fn wait(
         match section::is_of(lock) && section::takes_in(condition) {
             true => {
                 enlist(get(condition));
-                section::concerns(condition, step::WAIT);
+                section::concerns(condition, step::WAIT, true);
             }
             false => {
                 point(Step::new(step::WAIT, condition, caller));
@@ -181,8 +181,8 @@ pub(super) unsafe fn wait(
 /// Lets up to `most` waiters go on.
 fn signal_to(most: u32, kind: u8, condition: usize, caller: usize) -> i32 {
     if section::takes_in(condition) {
-        reach(get(condition), most);
-        section::concerns(condition, kind);
+        let reached = reach(get(condition), most);
+        section::concerns(condition, kind, reached > 0);
         return 0;
     }
     point(Step::new(kind, condition, caller));

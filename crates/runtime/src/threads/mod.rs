@@ -385,6 +385,15 @@ pub(crate) fn acted() {
     }
 }
 
+/// The running thread looks at the clock: does time go on by that?
+pub(crate) fn looks_at_clock() -> bool {
+    if !on() {
+        return true;
+    }
+    is_opaque();
+    turns::looks_at_clock(threads().current.get())
+}
+
 /// A turn of a loop has ended where it began, perhaps: whether it was in vain is a question of what others do.
 fn turns_back(same: bool) {
     if same {

@@ -53,8 +53,8 @@ pub(super) fn takes_in(condition: usize) -> bool {
     takes_in
 }
 
-/// It did.
-pub(super) fn concerns(condition: usize, kind: u8) {
+/// It did; a signal may have found nobody, and then it has only looked whether somebody waits.
+pub(super) fn concerns(condition: usize, kind: u8, found: bool) {
     let me = threads().current.get();
     let origin = tables().contexts[me].step.get().origin;
     let place = condition as u64 | LOCK;
@@ -62,8 +62,13 @@ pub(super) fn concerns(condition: usize, kind: u8) {
     trace::access(me, SECTIONS, WRITE, origin, said);
     repeated::moved(me, repeated::last(me));
     turns::touched(me, place, 1);
-    turns::lasts(me);
-    turns::changed(me, place, 1);
+    match found {
+        true => {
+            turns::lasts(me);
+            turns::changed(me, place, 1);
+        }
+        false => turns::read(me, place, 1),
+    }
     sleep_sets::executed(place, 1, true);
 }
 

@@ -44,7 +44,7 @@ unsafe fn wait(
         let mut seen = 0u32;
         // SAFETY: what the caller promises.
         unsafe {
-            turns::arrive(origin, 0, &raw mut room, 0);
+            turns::arrive(origin, 0, &raw mut room, (0, 0));
             visible::load(word, (&raw mut seen) as *mut u8, 4, RELAXED, origin);
         }
         if seen != value {

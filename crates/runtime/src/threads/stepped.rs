@@ -288,7 +288,7 @@ unsafe fn comes_back(context: *mut ucontext_t, head: u64) {
         bytes::copy(to(1 + GENERAL), register(context, libc::REG_EFL).cast(), 8);
         let vectors = ((*context).uc_mcontext.fpregs as *const u8).add(VECTORS_AT);
         bytes::copy(to(2 + GENERAL), vectors, 8 * VECTORS);
-        turns::arrive(own.origin.get(), head, room, 8 * (KEPT - 1));
+        turns::arrive(own.origin.get(), head, room, (8 * (KEPT - 1), 0));
         own.activation.set(*room);
     }
 }
@@ -310,7 +310,7 @@ pub(crate) unsafe fn source_comes_round(origin: Origin, head: u64, room: *mut u6
         // SAFETY: what the caller promises.
         unsafe {
             *room = own.source_activation.get();
-            turns::arrive(origin, head, room, length);
+            turns::arrive(origin, head, room, (length, 0));
             own.source_activation.set(*room);
         }
     }

@@ -392,12 +392,15 @@ pub(super) fn note(object: usize, what: u8, parameter: u64) {
     let origin = tables().contexts[me].step.get().origin;
     let place = forked::key(object) as u64 | LOCK;
     let gone = object_lifetime::is_gone(object);
+    let kind = tables().contexts[me].step.get().kind;
+    // Who signals while nobody waits has only looked whether somebody does.
+    let signals = matches!(kind, step::SIGNAL | step::BROADCAST);
+    let looked = what == READ || signals && parameter == 0;
     let parameter = parameter | if gone { life::GONE } else { 0 };
     trace::access(me, place, what, origin, [parameter, 0, 0]);
-    let kind = tables().contexts[me].step.get().kind;
     turns::touched(me, place, 1);
-    turns::synchronised(me, place, kind, what == READ);
-    if what != READ {
+    turns::synchronised(me, place, kind, looked);
+    if !looked {
         turns::changed(me, place, 1);
     }
 }

@@ -10,18 +10,25 @@ mod changes;
 mod fresh;
 mod kept;
 mod returned;
+mod rounds;
+mod time;
+mod waiting;
 
 use self::changes::Leaves;
 pub(super) use self::changes::{counts_as_own, each_head};
 pub(super) use self::fresh::{finds_changes, publishes, untouched, woken};
-use self::kept::digest;
+use self::kept::{Kept, digest};
+use self::rounds::Rounds;
+pub(super) use self::rounds::{looks_again, looks_once};
+use self::time::Time;
+pub(super) use self::time::looks_at_clock;
+pub(super) use self::waiting::{add_asleep, in_vain, log_wait, make_last, may_go_on, release};
 use super::context::{Step, decide};
-use super::sets::ProcessSet;
 use super::steps::announce;
 use super::{MOST, block, leftovers, section, tables, threads, transactions, visible, wakes};
 use crate::run::endless::Digest;
 use crate::run::shared::trace_len;
-use crate::run::trace::{self, Origin, Site};
+use crate::run::trace::{Origin, Site};
 use crate::run::{compaction, shared};
 use crate::state::watching;
 use core::cell::Cell;
@@ -80,8 +87,6 @@ struct Before {
     /// Steps of the thread itself, and how often threads took turns.
     own: u64,
     switches: u64,
-    /// The search says that it happens.
-    stays: bool,
 }
 
 /// The head of a loop, as it was when the thread was there last.
@@ -90,7 +95,7 @@ struct Before {
 struct Head {
     activation: u64,
     number: u64,
-    kept: Digest,
+    kept: Kept,
     /// What lasts that the thread has done, up to then.
     lasting: u64,
     reads: usize,
@@ -102,6 +107,8 @@ struct Head {
     fresh: bool,
     seen: bool,
     begun: bool,
+    /// The search says that its turn happens.
+    stays: bool,
     before: Before,
 }
 
@@ -176,6 +183,8 @@ struct Turns {
     /// What lasts, and what it had changed, when a wait of its own ended.
     woken_lasting: Cell<u64>,
     woken_changes: Cell<usize>,
+    rounds: Rounds,
+    time: Time,
 }
 
 #[repr(C)]
@@ -211,6 +220,8 @@ pub(super) fn begin(before: usize) {
         turns.waits.set(Waits::No);
         turns.last.set(false);
         turns.latest.set(LoopHead::NONE);
+        turns.rounds.end();
+        turns.time.goes_on();
     }
 }
 
@@ -222,6 +233,8 @@ pub(super) fn begin_thread(thread: usize) {
     turns.published.set(false);
     turns.waits.set(Waits::No);
     turns.last.set(false);
+    turns.rounds.end();
+    turns.time.goes_on();
 }
 
 /// Has a thread given all locks back?
@@ -294,6 +307,7 @@ impl Turns {
 
     fn lasts(&self) {
         self.fresh.set(false);
+        self.time.goes_on();
         self.lasting.set(self.lasting.get() + 1);
         self.change_count.set(0);
     }
@@ -506,6 +520,7 @@ pub(super) fn step_begins(next: usize, current: usize) {
     }
     let turns = of(next);
     turns.own.set(turns.own.get() + 1);
+    turns.rounds.end();
     if turns.count.get() == 0 {
         return;
     }
@@ -515,13 +530,14 @@ pub(super) fn step_begins(next: usize, current: usize) {
         woken: tables().asleep.woken(),
         own: turns.own.get() - 1,
         switches: all().switches.get(),
-        stays: turns.last.get() || shared::choice(threads().steps.get()).is_some(),
     };
+    let stays = turns.last.get() || shared::choice(threads().steps.get()).is_some();
     for head in turns.heads() {
         let was = head.get();
         if !was.begun {
             head.set(Head {
                 begun: true,
+                stays,
                 before,
                 ..was
             });
@@ -536,7 +552,7 @@ pub(super) fn looks(thread: usize) -> bool {
         let head = head.get();
         head.begun
             && !head.seen
-            && !head.before.stays
+            && !head.stays
             && head.lasting == turns.lasting.get()
             && head.changes == turns.change_count.get()
             && head.balance == turns.balance.get()
@@ -548,92 +564,31 @@ pub(super) fn switched() {
     all().switches.set(all().switches.get() + 1);
 }
 
-/// Can a thread go on that waits at the head of a loop?
-pub(super) fn may_go_on(thread: usize) -> bool {
-    let turns = of(thread);
-    match turns.waits.get() {
-        Waits::No => true,
-        Waits::ForChange => turns.last.get() || turns.changed(),
-        Waits::Left => false,
-    }
-}
-
-/// Nobody else can go on: lets a thread, whose last turn was in vain, go through another one that stays; false if there is none.
-pub(super) fn make_last() -> bool {
-    let waits = |thread: &usize| {
-        of(*thread).waits.get() == Waits::ForChange
-            && !of(*thread).last.get()
-            && !tables().asleep.contains(*thread)
-    };
-    match (0..threads().count.get()).find(waits) {
-        Some(thread) => {
-            of(thread).last.set(true);
-            true
-        }
-        None => false,
-    }
-}
-
-/// The job wants a thread to go on that waits after a turn in vain, as who proves something by its turns does; false if it does not wait.
-pub(super) fn release(thread: usize) -> bool {
-    let Some(turns) = all().all.get(thread) else {
-        return false;
-    };
-    if thread >= threads().count.get() || turns.waits.get() == Waits::No || turns.last.get() {
-        return false;
-    }
-    turns.waits.set(Waits::ForChange);
-    turns.last.set(true);
-    true
-}
-
-/// Adds the threads that wait for a change, and sleep, to a set; are there any?
-pub(super) fn add_asleep(to: &ProcessSet) -> bool {
-    let waits = |thread: &usize| {
-        of(*thread).waits.get() == Waits::ForChange && tables().asleep.contains(*thread)
-    };
-    let mut any = false;
-    for thread in (0..threads().count.get()).filter(waits) {
-        to.insert(thread);
-        any = true;
-    }
-    any
-}
-
-/// Was a thread left in a turn in vain, though what it read has changed since?
-pub(super) fn in_vain() -> bool {
-    (0..threads().count.get()).any(|thread| {
-        let turns = of(thread);
-        turns.waits.get() == Waits::Left && turns.changed()
-    })
-}
-
-/// What a thread that waits in vain waits for: a place, and all of them in the trace.
-pub(super) fn log_wait(thread: usize) -> (u64, Origin) {
-    let turns = of(thread);
-    let reads = turns.watch();
-    let packed = |read: Read| read.place | (read.length as u64) << 56;
-    for read in reads {
-        trace::watched(thread, packed(read.get()));
-    }
-    let first = reads.first().map_or(0, |read| packed(read.get()));
-    (first, turns.origin.get())
-}
-
 /// # Safety
 /// Instrumented code calls it.
 #[unsafe(no_mangle)]
-unsafe extern "C" fn __lf_turn(site: *const Site, number: u64, room: *mut u64, length: usize) {
+unsafe extern "C" fn __lf_turn(
+    site: *const Site,
+    number: u64,
+    room: *mut u64,
+    length: usize,
+    counted: usize,
+) {
     // SAFETY: what the caller promises.
-    unsafe { arrive(Origin::source(site), number, room, length) }
+    unsafe { arrive(Origin::source(site), number, room, (length, counted)) }
 }
 
 /// At the head of a loop, while several threads run. `room` begins with the number of the function's activation, or zero, and what
-/// it keeps follows.
+/// it keeps follows: so many bytes, and so many more that only count how often it went round.
 ///
 /// # Safety
 /// There is a word, and so many bytes behind it.
-pub(super) unsafe fn arrive(origin: Origin, number: u64, room: *mut u64, length: usize) {
+pub(super) unsafe fn arrive(
+    origin: Origin,
+    number: u64,
+    room: *mut u64,
+    (length, counted): (usize, usize),
+) {
     if !super::on() || block::is_inside() || crate::syscalls::dispatch::uninterrupted() {
         return;
     }
@@ -645,7 +600,7 @@ pub(super) unsafe fn arrive(origin: Origin, number: u64, room: *mut u64, length:
             turns.activations.set(turns.activations.get() + 1);
             *room = turns.activations.get();
         }
-        (*room, digest(room, length))
+        (*room, digest(room, length, counted))
     };
     let now = Head {
         activation,
@@ -659,13 +614,13 @@ pub(super) unsafe fn arrive(origin: Origin, number: u64, room: *mut u64, length:
         fresh: turns.fresh.get(),
         seen: false,
         begun: false,
+        stays: false,
         before: Before {
             trace: 0,
             steps: 0,
             woken: 0,
             own: 0,
             switches: 0,
-            stays: false,
         },
     };
     let same = |head: &&Cell<Head>| {
@@ -677,6 +632,7 @@ pub(super) unsafe fn arrive(origin: Origin, number: u64, room: *mut u64, length:
         turns.rooms[at].set(room as usize);
         turns.arrivals.set(turns.arrivals.get() + 1);
         turns.arrived[at].set(turns.arrivals.get());
+        turns.time.comes(at);
         if leftovers::is_on() {
             turns.places[at].set((origin, leftovers::arrives(me)));
         }
@@ -718,8 +674,24 @@ pub(super) unsafe fn arrive(origin: Origin, number: u64, room: *mut u64, length:
         return;
     };
     let was = known.get();
-    let same = was.kept == kept && was.lasting == now.lasting && was.balance == now.balance;
+    let position = turns
+        .heads()
+        .iter()
+        .position(|head| core::ptr::eq(head, known));
+    if let Some(at) = position
+        && turns.lets_time_pass(at, &was, below.clone())
+    {
+        arrives(at);
+        known.set(now);
+        return turns.tidy();
+    }
+    let same = was.lasting == now.lasting && was.balance == now.balance;
+    if same && was.kept.differs_in_count(&kept) && turns.goes_round(known, now, below.clone()) {
+        return;
+    }
+    let same = same && was.kept == kept;
     super::turns_back(same);
+    turns.rounds.end();
     let leaves = match same && !was.seen {
         true => turns.leaves(&was, below.clone()),
         false => Leaves::Changes,
@@ -729,16 +701,12 @@ pub(super) unsafe fn arrive(origin: Origin, number: u64, room: *mut u64, length:
         Leaves::Leftovers => leftovers::overlooks(origin),
         Leaves::Changes => false,
     };
-    let position = turns
-        .heads()
-        .iter()
-        .position(|head| core::ptr::eq(head, known));
     let before = position.map_or(u64::MAX, |at| turns.arrived[at].get());
     if let Some(at) = position {
         arrives(at);
     }
     // Whoever follows another one's schedule needs the thread to go on as it says.
-    let happened = threads().turns_happen.get() && was.begun && was.before.stays;
+    let happened = threads().turns_happen.get() && was.begun && was.stays;
     if !in_vain || happened && !turns.last.get() {
         known.set(now);
         // Loops inside of the one that it waits in go round as they like.
@@ -759,7 +727,7 @@ pub(super) unsafe fn arrive(origin: Origin, number: u64, room: *mut u64, length:
     turns.origin.set(origin);
     turns.waits_since.set(turns.arrivals.get());
     let stays = was.begun && !threads().policy.get().is_random() || turns.last.get();
-    if was.begun && alone && !was.before.stays {
+    if was.begun && alone && !was.stays {
         trace_len().store(was.before.trace, Relaxed);
         threads().steps.set(was.before.steps);
         tables().asleep.sleep_again(was.before.woken);
@@ -797,4 +765,5 @@ pub(super) unsafe fn arrive(origin: Origin, number: u64, room: *mut u64, length:
     decide();
     turns.waits.set(Waits::No);
     turns.watch_count.set(0);
+    turns.time.goes_on();
 }

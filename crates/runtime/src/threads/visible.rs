@@ -145,6 +145,15 @@ pub(super) fn announce(
     origin: Origin,
 ) -> Access {
     let (what, persists) = (what & !PERSISTS, what & PERSISTS != 0);
+    if what == READ && turns::looks_again(address, length, origin) {
+        return Access {
+            address,
+            length: 0,
+            flags: what | ordering,
+            otherwise: ordering,
+            origin,
+        };
+    }
     let own = forked::hides(address);
     let persists = persists && !transactions::is_inside();
     let is_step = !own && (persists || is_point(ordering != 0 || what & LOCKED != 0, origin));
@@ -162,6 +171,9 @@ pub(super) fn announce(
             object: pack(address, length) as usize,
             origin,
         });
+        if what == READ && !persists {
+            turns::looks_once(address, length, origin);
+        }
     }
     if block::is_inside() {
         if transactions::is_inside() {

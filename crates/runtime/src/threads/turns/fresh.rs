@@ -69,14 +69,20 @@ pub(in crate::threads) fn publishes() {
 /// # Safety
 /// Instrumented code calls it.
 #[unsafe(no_mangle)]
-unsafe extern "C" fn __lf_waits(_site: *const Site, number: u64, room: *mut u64, length: usize) {
+unsafe extern "C" fn __lf_waits(
+    _site: *const Site,
+    number: u64,
+    room: *mut u64,
+    length: usize,
+    counted: usize,
+) {
     if !on() || block::is_inside() || crate::syscalls::dispatch::uninterrupted() {
         return;
     }
     let me = threads().current.get();
     let turns = of(me);
     // SAFETY: what the caller promises.
-    let (activation, kept) = unsafe { (*room, digest(room, length)) };
+    let (activation, kept) = unsafe { (*room, digest(room, length, counted)) };
     let below = tables().contexts[me].stack.get().0..(&raw const kept) as usize;
     let here = |head: &Head| (head.activation, head.number) == (activation, number);
     let mut heads = turns.heads().iter().map(Cell::get);
