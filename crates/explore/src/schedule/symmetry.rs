@@ -23,8 +23,8 @@ use super::happens::Happens;
 use super::step::{Access, Act, Order, Process, Sets, Step};
 use super::trace::{Trace, Trailing};
 use agree::Beginning;
-use thread_set::ThreadSet;
 use std::cell::Cell;
+use thread_set::ThreadSet;
 
 pub(super) use agree::Renaming;
 
@@ -242,7 +242,8 @@ impl Symmetry {
             return false;
         };
         let all = 0..self.order.threads as Process;
-        self.apart.set_apart(all.filter(|&thread| known.contains(thread)));
+        self.apart
+            .set_apart(all.filter(|&thread| known.contains(thread)));
         true
     }
 

@@ -21,19 +21,30 @@ type Owner = (String, usize, u64);
 
 /// Variables on stacks that have the same name in one execution.
 #[derive(Debug, Default)]
-pub(crate) struct SameNames(HashMap<String, HashSet<Owner>>);
+pub(crate) struct SameNames {
+    owners: HashMap<String, HashSet<Owner>>,
+    /// There was too much to look at: any name may be another one's, too.
+    too_many: bool,
+}
 
 impl SameNames {
+    /// Words of stacks that are looked at.
+    const MOST: usize = 2048;
+
     pub(crate) fn of(names: &ProgramNames, naming: &Naming) -> SameNames {
         let mut all = SameNames::default();
-        for word in naming.activations.words() {
+        for (at, word) in naming.activations.words().enumerate() {
+            if at == Self::MOST {
+                all.too_many = true;
+                break;
+            }
             // Two variables may share a word.
             for address in [word, word + 4] {
                 let Some(found) = find(names, naming, address) else {
                     continue;
                 };
                 if let Some(variable) = &found.variable {
-                    let owners = all.0.entry(variable.clone()).or_default();
+                    let owners = all.owners.entry(variable.clone()).or_default();
                     owners.insert((found.function.clone(), found.thread, found.frame));
                 }
             }
@@ -41,23 +52,26 @@ impl SameNames {
         all
     }
 
-    /// As short as it can be: `x`, `f's x`, `f's x in thread 2`. Of calls that differ in nothing else, the caller says which.
-    fn name(&self, found: &OnStack, is_global: impl Fn(&str) -> bool) -> String {
+    /// As short as it can be: `x`, `f's x`, `f's x in thread 2`; with its address if the thread is in that function twice.
+    fn name(&self, found: &OnStack, address: u64, is_global: impl Fn(&str) -> bool) -> String {
         let OnStack { function, path, .. } = found;
         let Some(variable) = &found.variable else {
             return format!("{function}'s stack{path}");
         };
-        let others: Vec<&Owner> = { self.0.get(variable).into_iter().flatten() }
+        let others: Vec<&Owner> = { self.owners.get(variable).into_iter().flatten() }
             .filter(|owner| **owner != (function.clone(), found.thread, found.frame))
             .collect();
-        if others.is_empty() && !is_global(variable) {
+        if others.is_empty() && !self.too_many && !is_global(variable) {
             return format!("{variable}{path}");
         }
         let name = format!("{function}'s {variable}{path}");
-        let mut same = others.iter().filter(|(other, ..)| other == function);
-        match same.any(|(_, thread, _)| *thread != found.thread) {
-            true => format!("{name} in {}", super::schedule::column(found.thread)),
-            false => name,
+        let same = || others.iter().filter(|(other, ..)| other == function);
+        if same().any(|(_, thread, _)| *thread == found.thread) {
+            return format!("{name} at {address:#x}");
+        }
+        match same().next() {
+            Some(_) => format!("{name} in {}", super::schedule::column(found.thread)),
+            None => name,
         }
     }
 }
@@ -113,5 +127,5 @@ pub(crate) fn name(
     address: u64,
 ) -> Option<String> {
     let found = find(names, naming, address)?;
-    Some(same.name(&found, |name| names.has_variable(name)))
+    Some(same.name(&found, address, |name| names.has_variable(name)))
 }
