@@ -10,6 +10,7 @@ use landfall_model::log::{Entry, Log};
 use landfall_model::order::Platform;
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
+use std::ops::Range;
 use std::rc::Rc;
 
 /// A store as its word's history knows it.
@@ -157,6 +158,14 @@ pub(crate) fn word_of(addr: Addr) -> u64 {
     addr.0 / PIECE_BYTES as u64
 }
 
+/// Stores in the order in which they reach the cache.
+#[derive(Clone, Debug, Default)]
+pub struct CommittedOrder {
+    pub stores: Vec<EventId>,
+    /// Those of a hardware transaction do so together.
+    pub together: Vec<Range<usize>>,
+}
+
 impl Execution {
     /// The log says which of the events made each of its entries.
     pub fn new(events: Vec<Event>, log: &Log, platform: Platform) -> Execution {
@@ -190,14 +199,26 @@ impl Execution {
     /// its stores in the order in which they reached the cache; the number is the caller's.
     pub fn of_schedule(
         events: Vec<Event>,
-        committed: &[EventId],
+        committed: &CommittedOrder,
         platform: Platform,
         number: u32,
     ) -> Execution {
         let mut log = Log::new(platform);
-        for &store in committed {
+        let mut together = committed.together.iter().peekable();
+        for (at, &store) in committed.stores.iter().enumerate() {
             let event = &events[store.index()];
-            if let Some(&piece) = event.piece() {
+            together.next_if(|all| all.end <= at);
+            if let Some(all) = together.peek().filter(|all| all.contains(&at)) {
+                if all.start == at {
+                    let all = committed.stores[(*all).clone()].iter();
+                    let pieces = all.filter_map(|&store| {
+                        let piece = events[store.index()].piece()?;
+                        Some((store, *piece))
+                    });
+                    let pieces: Vec<_> = pieces.collect();
+                    log.committed_stores(event.thread, &pieces);
+                }
+            } else if let Some(&piece) = event.piece() {
                 // As far as a cut is concerned, nothing is ever durable.
                 log.by(store);
                 log.nt_store(event.thread, piece);
@@ -213,7 +234,7 @@ impl Execution {
     pub fn of_schedule_after(
         before: Rc<DurableBeginning>,
         events: Vec<Event>,
-        committed: &[EventId],
+        committed: &CommittedOrder,
         number: u32,
         threads: usize,
     ) -> Execution {
@@ -336,7 +357,13 @@ impl Execution {
                     self.reordered |= *last > event;
                     *last = event;
                     let line = self.lines.entry(piece.addr.line()).or_default();
-                    line.stores.push(at as u32);
+                    let number = line.stores.len() as u32;
+                    // What a hardware transaction did to the line before it is of the same version.
+                    let made = || log.versions_since(at as u32, piece.addr.line()).start;
+                    match log.commits_together() && made() == number && number != 0 {
+                        true => line.stores[number as usize - 1] = at as u32,
+                        false => line.stores.push(at as u32),
+                    }
                     self.words
                         .entry(word_of(piece.addr))
                         .or_default()

@@ -327,6 +327,8 @@ impl Checker for Robustness {
             | Mark::IgnoreEnd
             | Mark::CopyBegin
             | Mark::CopyEnd
+            | Mark::TogetherBegin
+            | Mark::TogetherEnd
             | Mark::Step
             | Mark::TxBegin
             | Mark::TxEnd

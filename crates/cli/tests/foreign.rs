@@ -130,3 +130,40 @@ fn calls_of_own_libraries_keep_their_place() {
         }
     }
 }
+
+/// What somebody else's binary of PMDK does inside is counted, as that of PMDK built by us is; other libraries are told.
+#[test]
+fn what_is_inside_of_a_binary_of_pmdk_is_counted() {
+    let sources = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/inputs/foreign");
+    for (name, code) in [("pmemobj", 0), ("other", 100)] {
+        let directory = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("inside-{name}"));
+        std::fs::create_dir_all(&directory).unwrap();
+        let library = directory.join(format!("lib{name}.so"));
+        let built = Command::new("clang-19")
+            .args(["-shared", "-fPIC", "-w", "-O1", "-o"])
+            .args([&library, &sources.join("inside.c")])
+            .status();
+        assert!(built.unwrap().success());
+        let checked = |more: &[&str]| {
+            let checked = Command::new(env!("CARGO_BIN_EXE_landfall"))
+                .current_dir(&directory)
+                .args(["check", "--out", "out"])
+                .args(more)
+                .args([&sources.join("inside_main.c"), Path::new("-L.")])
+                .args([&format!("-l{name}"), "-Wl,-rpath,."])
+                .output()
+                .unwrap();
+            let told = String::from_utf8_lossy(&checked.stdout).into_owned();
+            (checked.status.code(), told)
+        };
+        let (found, told) = checked(&[]);
+        assert_eq!(found, Some(code), "{name}: {told}");
+        let counted = told.contains("about the inside of PMDK are not listed");
+        assert_eq!(counted, name == "pmemobj", "{told}");
+        let wasted = told.contains("redundant-flush");
+        assert_eq!(wasted, name == "other", "{told}");
+        // Whoever asks is told.
+        let (found, told) = checked(&["--checks", "robustness"]);
+        assert_eq!(found, Some(100), "{name}: {told}");
+    }
+}

@@ -23,6 +23,9 @@ pub struct Finding {
     /// Where it shows.
     #[serde(default)]
     pub at: Option<Place>,
+    /// It shows in somebody else's binary of a library, called there ([`Store::inside`]).
+    #[serde(skip)]
+    pub inside: bool,
     /// Of a data race, the access that came first.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub other: Option<Place>,
@@ -118,6 +121,7 @@ impl Finding {
             severity,
             message: message.into(),
             at: None,
+            inside: false,
             other: None,
             stack: Vec::new(),
             crash_at: None,
@@ -227,6 +231,9 @@ pub struct Store {
     /// `address` as an offset in the window, while the check runs.
     #[serde(skip)]
     pub offset: u64,
+    /// Somebody else's binary of a library made it that is known to keep its own order, while the check runs.
+    #[serde(skip)]
+    pub inside: bool,
     /// Innermost first; empty unless the execution was run with stacks.
     #[serde(default)]
     pub stack: Vec<Place>,

@@ -126,6 +126,16 @@ pub fn logged(events: &[Event], platform: Platform, copies: Copies) -> Log {
             continue;
         }
         match event.action {
+            Action::Mark(Mark::TogetherBegin) => {
+                let ends =
+                    |&&at: &&EventId| events[at.index()].action != Action::Mark(Mark::TogetherEnd);
+                let all = order[next..].iter().take_while(ends);
+                let pieces: Vec<(EventId, Piece)> = { all.clone() }
+                    .filter_map(|&at| Some((at, *events[at.index()].piece()?)))
+                    .collect();
+                next += all.count();
+                log.committed_stores(thread, &pieces);
+            }
             Action::Store { piece, how, .. } => {
                 let line = piece.addr.line();
                 match how {

@@ -125,6 +125,9 @@ pub enum Mark {
     /// The stores up to the end are of one call of `memcpy` or the like.
     CopyBegin,
     CopyEnd,
+    /// The stores up to the end are of one hardware transaction, and appear together.
+    TogetherBegin,
+    TogetherEnd,
     /// A thread takes a step of a schedule.
     Step,
     /// A transaction begins, or takes one more level; one level of it ends, done or undone.
@@ -144,6 +147,7 @@ impl Mark {
             Mark::ChecksumBegin | Mark::ChecksumAccepted | Mark::ChecksumRejected => true,
             Mark::IgnoreBegin | Mark::IgnoreEnd => true,
             Mark::CopyBegin | Mark::CopyEnd | Mark::Step => false,
+            Mark::TogetherBegin | Mark::TogetherEnd => false,
             Mark::TxBegin | Mark::TxEnd | Mark::TxAdd { .. } => false,
         }
     }

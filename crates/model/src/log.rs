@@ -109,6 +109,22 @@ impl Log {
         self.by = event;
     }
 
+    /// Are some stores versions of their lines only together with others?
+    pub fn commits_together(&self) -> bool {
+        !self.moments.is_empty()
+    }
+
+    /// Does nothing come between what is before a cut and what is behind it?
+    pub fn is_within_moment(&self, cut: Cut) -> bool {
+        let inside = |moment: &Range<u32>| moment.start < cut.0 && cut.0 < moment.end;
+        self.moments.iter().any(inside)
+    }
+
+    /// The event that makes what is logged next.
+    pub fn maker(&self) -> EventId {
+        self.by
+    }
+
     /// The event that made an entry.
     pub fn event_of(&self, entry: Cut) -> Option<EventId> {
         self.events.get(entry.0 as usize).copied()
@@ -190,24 +206,25 @@ impl Log {
 
     /// What a transaction wrote reaches the cache at one moment: one version of each line, whichever words of it were written.
     /// Under eADR all of them are durable at once, or none.
-    pub fn committed_stores(&mut self, thread: u16, pieces: &[Piece]) {
+    pub fn committed_stores(&mut self, thread: u16, pieces: &[(EventId, Piece)]) {
         let begin = self.entries.len() as u32;
         let mut lines: SmallVec<[Line; 4]> = SmallVec::new();
-        for line in pieces.iter().map(|piece| piece.addr.line()) {
+        for line in pieces.iter().map(|(_, piece)| piece.addr.line()) {
             if !lines.contains(&line) {
                 lines.push(line);
             }
         }
         for &line in &lines {
-            let on_line = pieces.iter().filter(|piece| piece.addr.line() == line);
+            let on_line = pieces.iter();
+            let on_line = on_line.filter(|(_, piece)| piece.addr.line() == line);
             let log = self.lines.entry(line).or_default();
             let first = log.stores.len() as u32;
             let mut mask = 0;
-            for (i, &piece) in on_line.take(MOST_TORN).enumerate() {
+            for (i, &(event, piece)) in on_line.take(MOST_TORN).enumerate() {
                 mask |= 1 << i;
                 log.stores.push(self.entries.len() as u32);
                 self.entries.push(Entry::Store { piece, thread });
-                self.events.push(self.by);
+                self.events.push(event);
             }
             log.versions.push(Made {
                 since: self.entries.len() as u32 - 1,
@@ -220,8 +237,8 @@ impl Log {
             for line in lines {
                 self.durable(line, self.newest(line, self.end()));
             }
-            self.moments.push(begin..self.entries.len() as u32);
         }
+        self.moments.push(begin..self.entries.len() as u32);
     }
 
     /// The versions of its line that the store at this entry makes possible: most often one.
@@ -289,7 +306,9 @@ impl Log {
         for (i, entry) in self.entries.iter().enumerate() {
             let at = i as u32;
             moments.next_if(|moment| moment.end <= at);
+            // Where nothing of it is durable by itself it is like any store.
             if let Some(moment) = moments.peek()
+                && self.platform == Platform::Eadr
                 && moment.contains(&at)
             {
                 // Right before it, and then as any store: what it wrote is there from its end on.
@@ -469,10 +488,9 @@ mod tests {
     #[test]
     fn what_commits_together_is_one_version_of_each_line() {
         let words = [(0, 1), (8, 2), (64, 3)];
-        let written: Vec<Piece> = words
-            .iter()
-            .map(|&(addr, value)| pieces(Addr(addr), &[value]).next().unwrap())
-            .collect();
+        let piece = |&(addr, value)| pieces(Addr(addr), &[value]).next().unwrap();
+        let written: Vec<(EventId, Piece)> =
+            (0..).map(EventId).zip(words.iter().map(piece)).collect();
         let mut log = Log::new(Platform::Adr);
         store(&mut log, 0, 9);
         log.committed_stores(0, &written);

@@ -93,6 +93,8 @@ pub(crate) fn said(number: u64) -> Option<Mark> {
         mark::CHECKSUM_BEGIN => Mark::ChecksumBegin,
         mark::CHECKSUM_ACCEPTED => Mark::ChecksumAccepted,
         mark::CHECKSUM_REJECTED => Mark::ChecksumRejected,
+        mark::TOGETHER_BEGIN => Mark::TogetherBegin,
+        mark::TOGETHER_END => Mark::TogetherEnd,
         _ => return None,
     })
 }

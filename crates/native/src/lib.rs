@@ -73,7 +73,7 @@ pub use schedule::{
     NativeThreads, Sealing, Unfinished, Unseen, UnseenKind,
 };
 pub use server::Server;
-pub use sites::{Position, Sites};
+pub use sites::{Position, Sites, is_inside_pmdk};
 pub use subject::{Budget, MistakesOf, NativeSubject, Notice};
 pub use symbols::{Symbols, demangled, type_name};
 pub use volatile::{goes_with_the_run, volatile};

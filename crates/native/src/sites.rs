@@ -26,6 +26,11 @@ pub struct Sites {
     positions: Vec<Position>,
 }
 
+/// Was it code of PMDK that somebody else compiled?
+pub fn is_inside_pmdk(origin: Origin) -> bool {
+    origin.site == builtin::Builtin::pmdk.site()
+}
+
 impl Sites {
     pub(crate) fn parse(table: &[u8], strings: &[u8]) -> Sites {
         let text = |at: u32| {

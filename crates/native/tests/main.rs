@@ -13,6 +13,7 @@ mod schedule_random;
 mod schedule_recall;
 mod schedule_rounds;
 mod schedule_scale;
+mod schedule_transactions;
 mod schedules;
 mod server;
 mod support;

@@ -1,5 +1,7 @@
 //! A parsed source file, and how it is laid out.
 
+use std::cell::RefCell;
+use std::collections::VecDeque;
 use tree_sitter::{Node, Parser, Point, Tree};
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -45,7 +47,42 @@ pub(crate) struct Parsed<'a> {
     pub(crate) tree: Tree,
 }
 
+/// A text that was parsed, and what came of it.
+struct Remembered {
+    text: String,
+    language: SourceLanguage,
+    tree: Tree,
+}
+
+/// Texts that are remembered: a source and its headers, which one finding after the other asks about.
+const REMEMBERED: usize = 80;
+
+thread_local! {
+    /// The newest last. Parsing is the same every time, and takes longer than all else.
+    static TREES: RefCell<VecDeque<Remembered>> = const { RefCell::new(VecDeque::new()) };
+}
+
+/// The tree of a text.
 pub(crate) fn parse(text: &str, language: SourceLanguage) -> Option<Tree> {
+    TREES.with_borrow_mut(|trees| {
+        let same = |known: &&Remembered| known.language == language && known.text == text;
+        if let Some(known) = trees.iter().find(same) {
+            return Some(known.tree.clone());
+        }
+        let tree = parse_anew(text, language)?;
+        if trees.len() == REMEMBERED {
+            trees.pop_front();
+        }
+        trees.push_back(Remembered {
+            text: text.to_owned(),
+            language,
+            tree: tree.clone(),
+        });
+        Some(tree)
+    })
+}
+
+fn parse_anew(text: &str, language: SourceLanguage) -> Option<Tree> {
     let mut parser = Parser::new();
     let grammar = match language {
         SourceLanguage::C => tree_sitter_c::LANGUAGE,

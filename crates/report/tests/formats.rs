@@ -45,6 +45,7 @@ fn finding(number: usize) -> Finding {
             bytes: 8,
             address: HOSTILE.into(),
             offset: 0,
+            inside: false,
             stack: Vec::new(),
             member: None,
             thread: None,

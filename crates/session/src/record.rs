@@ -113,6 +113,7 @@ mod tests {
             bytes: 8,
             address: String::new(),
             offset: 0,
+            inside: false,
             stack: Vec::new(),
             member: None,
             thread: None,

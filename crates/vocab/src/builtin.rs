@@ -157,6 +157,7 @@ builtins!(
     function_return,
     function_entry,
     fork,
+    pmdk,
 );
 
 impl Builtin {

@@ -159,6 +159,9 @@ pub mod mark {
     pub const YIELD: u64 = 6;
     /// `lf_pm` was called; the record's address is the region's end.
     pub const REGION: u64 = 7;
+    /// What is stored up to the end is stored by one hardware transaction.
+    pub const TOGETHER_BEGIN: u64 = 11;
+    pub const TOGETHER_END: u64 = 12;
     /// A transaction begins, or takes one more level; its work is done, or undone.
     pub const TX_BEGIN: u64 = 8;
     pub const TX_END: u64 = 9;

@@ -19,6 +19,7 @@
 use super::explored::Explored;
 use super::positions::Positions;
 use super::step::{Access, Act, Process, Step};
+use super::trace::Trace;
 use landfall_model::order::Platform;
 use rustc_hash::FxHashSet;
 
@@ -95,7 +96,7 @@ impl Crashes {
     /// Of the search's last execution, on a platform where caches may be persistent.
     pub fn on(search: &dyn Explored, platform: Platform) -> Crashes {
         let steps = &search.trace().steps[..];
-        let lines = lines(steps);
+        let lines = lines(search.trace());
         let width = steps.first().map_or(0, |_| search.clock(0).len());
         let stores: Vec<Vec<LineStore>> = lines
             .iter()
@@ -621,12 +622,17 @@ fn join(mine: &mut [u32], theirs: &[u32]) {
     }
 }
 
-fn lines(steps: &[Step]) -> Vec<StoredLine> {
-    let mut stores: Vec<(u32, u32)> = (steps.iter().zip(0..))
+fn lines(trace: &Trace) -> Vec<StoredLine> {
+    let in_transactions = trace.transaction_stores.iter();
+    let in_transactions = in_transactions.map(|store| (store.object, store.at));
+    let mut stores: Vec<(u32, u32)> = (trace.steps.iter().zip(0..))
         .filter(|(step, _)| step.persistent && step.access == Access::Write)
         .map(|(step, at)| (step.object, at))
+        .chain(in_transactions)
         .collect();
     stores.sort_unstable();
+    // All that a transaction does to a line is one version of it.
+    stores.dedup();
     let lines = stores.chunk_by(|a, b| a.0 == b.0);
     let line = |stores: &[(u32, u32)]| StoredLine {
         object: stores[0].0,

@@ -8,7 +8,7 @@ use super::power::piece;
 use super::step::{Access, Act, NOWHERE, Order, Process, Step};
 use super::sync::Op;
 use super::trace::Trace;
-use landfall_check::execution::Execution;
+use landfall_check::execution::{CommittedOrder, Execution};
 use landfall_check::{DurableBeginning, Reached};
 use landfall_model::event::{Action, Atomicity, Event, EventId, Fence, How};
 use landfall_model::line::Line;
@@ -155,12 +155,14 @@ struct TraceTelling<'a, N: Names> {
     events: Vec<Event>,
     /// The step that what is told now comes from; [`NOWHERE`] where it is none.
     record: u32,
-    committed: Vec<EventId>,
+    committed: CommittedOrder,
     /// By object, oldest first.
     memory: FxHashMap<u32, Vec<Written>>,
     /// By step: the event that a store is, and the last event that its thread knew of when it made it.
     stores: Vec<Option<EventId>>,
     sources: Vec<Option<EventId>>,
+    /// The events that the stores of transactions are, with the step.
+    transactional: Vec<(usize, EventId)>,
     /// Steps that are not told, and what came with them.
     from: Reached,
     /// Steps of the first thread before it created another one.
@@ -182,10 +184,11 @@ impl<'a, N: Names> TraceTelling<'a, N> {
             places,
             events: Vec::new(),
             record: NOWHERE,
-            committed: Vec::new(),
+            committed: CommittedOrder::default(),
             memory: FxHashMap::default(),
             stores: vec![None; count],
             sources: vec![None; count],
+            transactional: Vec::new(),
             from,
             alone: first.map_or(0, |birth| birth.after as usize),
             points: Vec::new(),
@@ -292,8 +295,8 @@ impl<'a, N: Names> TraceTelling<'a, N> {
                 let line = self.names.line(step.object);
                 self.push(thread, step.site, Action::Clflush(line));
             }
-            // Transactions of programs with persistent memory are none that come here.
-            Act::Other | Act::Transaction => {}
+            Act::Transaction => self.transaction(thread, at, &step),
+            Act::Other => {}
             // In the store buffer it is an `sfence`.
             Act::Fence => {
                 let fence = match step.plain || self.order.is_companion(step.process) {
@@ -303,6 +306,37 @@ impl<'a, N: Names> TraceTelling<'a, N> {
                 self.push(thread, step.site, Action::Fence(fence));
             }
         }
+    }
+
+    /// All of a hardware transaction. One that was aborted told its thread nothing that is still there.
+    fn transaction(&mut self, thread: usize, at: usize, step: &Step) {
+        if !step.commits() {
+            return;
+        }
+        self.push(thread, step.site, Action::Fence(Fence::Full));
+        let trace = self.trace;
+        for &(object, mask, writes) in trace.sets.accessed(step.section) {
+            if !writes {
+                let read = Step {
+                    object,
+                    mask,
+                    ..*step
+                };
+                self.read(thread, &read);
+            }
+        }
+        for store in trace.stores_of(at..at + 1) {
+            let store = store.alone();
+            if let Some(piece) = piece(&store, self.names.line(store.object)) {
+                let (how, atomic) = (How::Cached, store.atomic);
+                let store_event = Action::Store { piece, how, atomic };
+                self.push(thread, store.site, store_event);
+                let event = self.threads[thread].last;
+                self.transactional.extend(event.map(|event| (at, event)));
+            }
+        }
+        self.sources[at - self.from.steps] = self.threads[thread].last;
+        self.push(thread, step.site, Action::Fence(Fence::Full));
     }
 
     fn store(&mut self, thread: usize, at: usize) {
@@ -331,16 +365,34 @@ impl<'a, N: Names> TraceTelling<'a, N> {
     /// A store reaches memory.
     fn write(&mut self, thread: usize, at: usize, step: &Step) {
         let source = self.sources[at - self.from.steps];
-        self.committed.extend(self.stores[at - self.from.steps]);
+        (self.committed.stores).extend(self.stores[at - self.from.steps]);
+        if step.act == Act::Transaction {
+            let own = |(of, event): &(usize, EventId)| (*of == at).then_some(*event);
+            let from = self.committed.stores.len();
+            let stores = self.transactional.iter().filter_map(own);
+            self.committed.stores.extend(stores);
+            let all = from..self.committed.stores.len();
+            self.committed.together.push(all);
+            let trace = self.trace;
+            let accessed = trace.sets.accessed(step.section).iter();
+            for &(object, mask, _) in accessed.filter(|access| access.2) {
+                self.overwrite(object, mask, thread, source);
+            }
+            return;
+        }
         let waiting = &mut self.threads[thread].buffer;
         waiting.retain(|&(.., commit)| commit != at as u32);
-        let written = self.memory.entry(step.object).or_default();
+        self.overwrite(step.object, step.mask, thread, source);
+    }
+
+    fn overwrite(&mut self, object: u32, mask: u64, thread: usize, source: Option<EventId>) {
+        let written = self.memory.entry(object).or_default();
         written.retain_mut(|older| {
-            older.mask &= !step.mask;
+            older.mask &= !mask;
             older.mask != 0
         });
         written.push(Written {
-            mask: step.mask,
+            mask,
             thread,
             source,
         });

@@ -51,4 +51,6 @@ pub use sharing::Sharing;
 pub use step::{Access, Act, NOWHERE, Order, Orders, Persistency, Process, Sets, Step, Until};
 pub use symmetry::Apart;
 pub use threads::{Job, Leftovers, Points, Sleepers, Threads, ThreadsError, TriedOut};
-pub use trace::{Birth, End, SourceFence, ThreadFailure, Trace, Trailing, Wait, WriteBack};
+pub use trace::{
+    Birth, End, SourceFence, ThreadFailure, Trace, Trailing, TransactionStore, Wait, WriteBack,
+};

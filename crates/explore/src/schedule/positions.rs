@@ -26,6 +26,7 @@ impl Positions {
             let drains = match step.act {
                 Act::Fence => true,
                 Act::Rmw | Act::Cas => !order.is_companion(step.process),
+                Act::Transaction => step.commits(),
                 _ => false,
             };
             if drains {

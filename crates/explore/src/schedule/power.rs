@@ -12,7 +12,7 @@
 use super::chain::{ChainState, On};
 use super::crash::{Crashes, VersionChoice, mix};
 use super::explored::Explored;
-use super::step::{Process, Step};
+use super::step::{Act, Process, Step};
 use super::threads::Points;
 use crate::recovery::{SearchError, WAVE};
 use crate::subject::{Ended, Job, Read, RunDetail, Subject, SubjectError};
@@ -300,7 +300,18 @@ fn contents(
         let mut bytes = base.line(line);
         let mut versions = vec![bytes];
         for &store in crashes.stores(number) {
-            if let Some(piece) = piece(&search.trace().steps[store as usize], line) {
+            let step = &search.trace().steps[store as usize];
+            if step.act == Act::Transaction {
+                let stores = search
+                    .trace()
+                    .stores_of(store as usize..store as usize + 1)
+                    .iter();
+                for store in stores.filter(|store| store.object == crashes.object(number)) {
+                    if let Some(piece) = piece(&store.alone(), line) {
+                        piece.write_to(&mut bytes);
+                    }
+                }
+            } else if let Some(piece) = piece(step, line) {
                 piece.write_to(&mut bytes);
             }
             versions.push(bytes);

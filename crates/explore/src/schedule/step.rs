@@ -160,6 +160,11 @@ pub struct Step {
 }
 
 impl Step {
+    /// Is it a hardware transaction that happened?
+    pub fn commits(&self) -> bool {
+        self.act == Act::Transaction && self.left == 1
+    }
+
     pub const NOTHING: Step = Step {
         process: 0,
         act: Act::Other,

@@ -1,7 +1,8 @@
 //! What one execution did.
 
 use super::processes::Processes;
-use super::step::{Order, Orders, Process, Sets, Step};
+use super::step::{Access, Act, Order, Orders, Process, Sets, Step};
+use landfall_model::event::Atomicity;
 
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub enum End {
@@ -74,6 +75,35 @@ pub struct WriteBack {
     pub site: u32,
 }
 
+/// A store to persistent memory of a hardware transaction that committed: at most eight bytes of a word.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct TransactionStore {
+    /// Index of the transition that the transaction is.
+    pub at: u32,
+    pub object: u32,
+    pub mask: u64,
+    pub value: u64,
+    pub atomic: Atomicity,
+    pub site: u32,
+}
+
+impl TransactionStore {
+    /// As if it were a transition of its own.
+    pub(super) fn alone(&self) -> Step {
+        Step {
+            object: self.object,
+            mask: self.mask,
+            left: self.value,
+            site: self.site,
+            atomic: self.atomic,
+            act: Act::Store,
+            access: Access::Write,
+            persistent: true,
+            ..Step::NOTHING
+        }
+    }
+}
+
 /// A thread creates another one.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Birth {
@@ -123,6 +153,8 @@ pub struct Trace {
     pub trailing: Vec<Trailing>,
     pub fences: Vec<SourceFence>,
     pub write_backs: Vec<WriteBack>,
+    /// In the order of the trace, and in each transaction in program order.
+    pub transaction_stores: Vec<TransactionStore>,
     /// Who created threads, if the executor says so.
     pub births: Vec<Birth>,
     pub blocked: Vec<Wait>,
@@ -147,6 +179,7 @@ impl Default for Trace {
             trailing: Vec::new(),
             fences: Vec::new(),
             write_backs: Vec::new(),
+            transaction_stores: Vec::new(),
             births: Vec::new(),
             blocked: Vec::new(),
             failures: Vec::new(),
@@ -164,6 +197,8 @@ impl Trace {
     pub fn restart(&mut self, keep: usize) {
         self.steps.truncate(keep);
         self.enabled.truncate(keep);
+        let known = (self.transaction_stores).partition_point(|store| (store.at as usize) < keep);
+        self.transaction_stores.truncate(known);
         self.trailing.clear();
         self.fences.clear();
         self.write_backs.clear();
@@ -176,11 +211,21 @@ impl Trace {
         self.end = End::Complete;
     }
 
+    /// What the transactions among these transitions stored to persistent memory.
+    pub fn stores_of(&self, steps: std::ops::Range<usize>) -> &[TransactionStore] {
+        let before = |at: usize| {
+            let stores = &self.transaction_stores;
+            stores.partition_point(|store| (store.at as usize) < at)
+        };
+        &self.transaction_stores[before(steps.start)..before(steps.end)]
+    }
+
     /// The beginning of an execution that shares the first `keep` transitions of this one.
     pub(super) fn begin_like(&self, keep: usize) -> Trace {
         Trace {
             steps: self.steps[..keep].to_vec(),
             enabled: self.enabled[..keep].to_vec(),
+            transaction_stores: self.stores_of(0..keep).to_vec(),
             ..Trace::default()
         }
     }

@@ -145,7 +145,9 @@ impl ThreadQueues {
     /// What a transaction wrote appears; both sides of it are fences.
     pub(super) fn commit(&mut self, pieces: &[Piece], log: &mut Log) {
         self.fence(log);
-        log.committed_stores(self.thread, pieces);
+        let event = log.maker();
+        let stores: Vec<_> = pieces.iter().map(|&piece| (event, piece)).collect();
+        log.committed_stores(self.thread, &stores);
         for piece in pieces {
             self.touched(piece.addr.line(), log.end());
         }

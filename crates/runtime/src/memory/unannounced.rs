@@ -337,7 +337,11 @@ pub(crate) fn elsewhere(pc: usize, stack: usize) -> Origin {
     } else {
         call_before(stack)
     };
-    Origin::library(Builtin::uninstrumented, caller)
+    let whose = match crate::run::sites::in_pmdk(pc) {
+        true => Builtin::pmdk,
+        false => Builtin::uninstrumented,
+    };
+    Origin::library(whose, caller)
 }
 
 /// The innermost return address into the executable, found by looking: foreign code keeps no frames. Zero if there is none.

@@ -143,6 +143,7 @@ fn prepare() {
     take_input();
     imports::redirect();
     sites::publish();
+    sites::find_pmdk();
     signals::install();
     if !vdso::redirect() {
         crate::run::start::refuse(

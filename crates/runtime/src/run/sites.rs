@@ -190,6 +190,39 @@ pub(crate) unsafe fn end_of(info: *const libc::dl_phdr_info) -> usize {
     }
 }
 
+/// Is this code of PMDK as others compiled it? What that does inside is not the program's business.
+pub(crate) fn in_pmdk(address: usize) -> bool {
+    let known = server().pmdk.iter().map(|code| code.get());
+    known
+        .into_iter()
+        .any(|(low, high)| (low..high).contains(&address))
+}
+
+/// Once per server.
+pub(crate) fn find_pmdk() {
+    // SAFETY: the function has the type that the dynamic linker calls.
+    unsafe { libc::dl_iterate_phdr(Some(note_pmdk), core::ptr::null_mut()) };
+}
+
+unsafe extern "C" fn note_pmdk(
+    info: *mut libc::dl_phdr_info,
+    _: usize,
+    _: *mut libc::c_void,
+) -> i32 {
+    const LIBRARIES: [&[u8]; 2] = [b"libpmem.so", b"libpmemobj.so"];
+    // SAFETY: the dynamic linker's record of an image that is mapped; its name is a text.
+    unsafe {
+        let path = crate::memory::bytes::text((*info).dlpi_name.cast(), 4096);
+        let name = path.rsplit(|byte| *byte == b'/').next().unwrap_or(path);
+        for (library, code) in LIBRARIES.iter().zip(&server().pmdk) {
+            if name.starts_with(library) {
+                code.set(code_of(info));
+            }
+        }
+    }
+    0
+}
+
 /// Is this code of a library that was compiled like the program?
 pub(crate) fn in_own_library(address: usize) -> bool {
     let known = &server().dso[..server().dso_count.get()];

@@ -46,6 +46,9 @@ impl Origin {
             {
                 return Origin(record::origin(function.site(), caller));
             }
+            if crate::run::sites::in_pmdk(return_address) {
+                return Origin(record::origin(Builtin::pmdk.site(), 0));
+            }
             if watching() {
                 // A library called it: whoever called the library.
                 offset = call_stack::program_behind(return_address).wrapping_sub(base);

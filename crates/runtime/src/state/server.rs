@@ -39,6 +39,8 @@ pub(crate) struct Server {
     pub(crate) arguments: Cell<(i32, usize, usize)>,
     pub(crate) dso: [Cell<Section>; 64],
     pub(crate) dso_count: Cell<usize>,
+    /// Code of libpmem and libpmemobj, where they are somebody else's binaries.
+    pub(crate) pmdk: [Cell<(usize, usize)>; 2],
     /// Sites, bytes of their strings and libraries that were there before the first run.
     pub(crate) first_sites: Cell<(u64, u64, usize)>,
     pub(crate) start_directory: Raw<Directory>,

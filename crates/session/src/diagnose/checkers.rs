@@ -21,7 +21,7 @@ use landfall_explore::tree::Forest;
 use landfall_finding::Limit;
 use landfall_finding::{Action, Finding, Fix, Kind, Severity, StoreRole};
 use landfall_model::log::{Cut, Entry};
-use landfall_native::{Deadline, Placed, Places, Ran, RecordKind, Watching};
+use landfall_native::{Deadline, Placed, Places, Ran, RecordKind, Watching, is_inside_pmdk};
 
 use std::rc::Rc;
 
@@ -261,10 +261,12 @@ pub(crate) fn tell_after(
         told.executions = finding.times;
         let recovery = runs.last().map(|run| &run.execution);
         let names = replayer.names(failures.len());
-        told.at = recovery.and_then(|recovery| {
+        let read = recovery.and_then(|recovery| {
             let (event, ..) = first_reads(recovery).nth(evidence.reads)?;
-            names.place(&recovery.events[event])
+            Some(&recovery.events[event])
         });
+        told.inside = read.is_some_and(|event| is_inside_pmdk(event.origin));
+        told.at = read.and_then(|event| names.place(event));
         match finding.kind {
             Judged::Robustness { .. } => robustness(told, &finding.fixes),
             Judged::PersistencyRace { .. } => {

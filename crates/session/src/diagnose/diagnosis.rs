@@ -34,6 +34,7 @@ use landfall_native::compiler::is_ours;
 use landfall_native::compiler::pmdk::library;
 use landfall_native::{
     Deadline, Execution, HeapChecks, Job, Placed, Places, Ran, Record, RecordKind, SubjectError,
+    is_inside_pmdk,
 };
 use std::time::Instant;
 
@@ -244,6 +245,7 @@ impl<'a> Diagnosis<'a> {
             return Ok(());
         }
         if let Some(placed) = placed {
+            finding.inside = is_inside_pmdk(placed.origin);
             finding.at = self.place(placed)?;
         }
         self.unshown(finding, report)
@@ -428,7 +430,12 @@ impl<'a> Diagnosis<'a> {
         if made != StoreMade::AtOnce || !self.options.checks.is_empty() {
             return Ok(false);
         }
-        let place = match places.and_then(|places| places.place(store.site)) {
+        let placed = places.and_then(|places| places.place(store.site));
+        if placed.is_some_and(|placed| is_inside_pmdk(placed.origin)) {
+            report.in_library(PMDK);
+            return Ok(true);
+        }
+        let place = match placed {
             Some(placed) => self.place(placed)?,
             None => None,
         };
@@ -444,17 +451,18 @@ impl<'a> Diagnosis<'a> {
         if finding.severity == Severity::Error || !self.options.checks.is_empty() {
             return false;
         }
+        let of = |inside: bool, at: Option<&Place>| match inside {
+            true => Some(PMDK),
+            false => at.and_then(|at| library(&at.file)),
+        };
         // Where the store itself is, not where the program called what made it.
         let made = |store: &Store| {
             let mut frames = store.stack.iter();
             let inner = frames.find(|frame| !is_ours(&frame.file));
-            inner.or(store.at.as_ref()).cloned()
+            of(store.inside, inner.or(store.at.as_ref())).is_some()
         };
-        let stores = finding.stores.iter().map(made);
-        let mut places = std::iter::once(finding.at.clone()).chain(stores);
-        let inside = places.all(|at| at.is_some_and(|at| library(&at.file).is_some()));
-        let name = finding.at.as_ref().and_then(|at| library(&at.file));
-        match name.filter(|_| inside) {
+        let name = of(finding.inside, finding.at.as_ref());
+        match name.filter(|_| finding.stores.iter().all(made)) {
             Some(name) => {
                 report.in_library(name);
                 true
@@ -506,6 +514,7 @@ impl<'a> Diagnosis<'a> {
     ) -> Result<(), Error> {
         let place = self.place(placed)?;
         let mut finding = Finding::new(kind, Severity::Perf, message);
+        finding.inside = is_inside_pmdk(placed.origin);
         finding.at = place;
         finding.executions = times;
         if report.is_known(&finding) || self.is_of_library(&finding, report) {
@@ -700,6 +709,9 @@ fn printed(run: &LoggedRun) -> String {
 pub(super) fn internal(error: SubjectError) -> Error {
     Error::new(ErrorKind::Internal, error)
 }
+
+/// How PMDK is called where its findings are counted.
+const PMDK: &str = "PMDK";
 
 pub(crate) fn not_again() -> Error {
     let why =

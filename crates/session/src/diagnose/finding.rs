@@ -14,7 +14,7 @@ use landfall_model::line::LINE_BYTES;
 use landfall_model::log::Cut;
 use landfall_native::compiler::is_ours;
 use landfall_native::compiler::pmdk::library;
-use landfall_native::{Execution, HeapError, Outcome, Position, RecordKind};
+use landfall_native::{Execution, HeapError, Outcome, Position, RecordKind, is_inside_pmdk};
 
 const SIGBUS: i32 = 7;
 const SIGSEGV: i32 = 11;
@@ -308,6 +308,7 @@ pub(crate) fn stored(
         bytes,
         address: address(offset),
         offset,
+        inside: is_inside_pmdk(event.origin),
         stack,
         member: None,
         thread: None,

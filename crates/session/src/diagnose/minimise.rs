@@ -123,13 +123,15 @@ impl Confirmed {
     /// The cut of a failure and those after each of the last stores before it, latest first.
     fn after_stores(&self, index: usize) -> Vec<Cut> {
         let now = self.failures[index].cut;
-        let entries = &self.runs[index].log.entries()[..now.0 as usize];
+        let log = &self.runs[index].log;
+        let entries = &log.entries()[..now.0 as usize];
         let stored = entries
             .iter()
             .enumerate()
             .rev()
             .filter(|(_, entry)| matches!(entry, Entry::Store { .. }))
-            .map(|(at, _)| Cut(at as u32));
+            .map(|(at, _)| Cut(at as u32))
+            .filter(|&cut| !log.is_within_moment(cut));
         std::iter::once(now)
             .chain(stored)
             .take(self.tries / 2)

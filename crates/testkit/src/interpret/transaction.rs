@@ -215,6 +215,7 @@ impl Interpreter<'_> {
             self.accessed.retain(|access| !access.2);
         }
         let writes = self.accessed.iter().any(|access| access.2);
+        step.left = body.commits.into();
         step.access = if writes { Access::Write } else { Access::Read };
         step.section = trace
             .sets

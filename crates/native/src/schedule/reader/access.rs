@@ -148,6 +148,7 @@ impl TraceReader {
                     trace,
                 );
                 if record.flags & access::WRITE != 0 {
+                    self.transaction_stores(thread, record, (object, mask), site);
                     self.overwrite(thread, object, mask);
                     self.went_past(thread, object);
                 }

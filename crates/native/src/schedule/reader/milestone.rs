@@ -183,6 +183,7 @@ impl TraceReader {
             accessed: _,
             signalled: _,
             trailing_before: _,
+            stores: _,
             // Of the whole search.
             objects: _,
             sites: _,
@@ -231,6 +232,7 @@ impl TraceReader {
             steps: _,
             enabled: _,
             sets: _,
+            transaction_stores: _,
             trailing,
             fences,
             write_backs,

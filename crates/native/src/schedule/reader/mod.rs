@@ -23,7 +23,7 @@ use entered::EnteredStores;
 use landfall_explore::schedule::sync::Op;
 use landfall_explore::schedule::{
     Access, Act, Birth, Order, Orders, Persistency, Process, Processes, Step, ThreadFailure,
-    ThreadsError, Trace, Trailing,
+    ThreadsError, Trace, Trailing, TransactionStore,
 };
 use landfall_vocab::record::{COMPANIONS, RecordKind, Traced, flag, step};
 use landfall_vocab::shared::{CREATIONS, End, FEW_THREADS};
@@ -161,6 +161,7 @@ pub(super) struct TraceReader {
     pub(super) transactions: bool,
     /// Accesses that were no transitions, before the transaction that somebody is in.
     trailing_before: usize,
+    stores: Vec<TransactionStore>,
     /// Threads that looked at what tells them from others, in any execution.
     observed: Vec<Process>,
     /// How persistent memory was stored to last.
@@ -757,8 +758,10 @@ impl TraceReader {
         let need = self.besides(thread);
         let known = &self.threads[thread];
         if known.section.is_some() {
-            self.accessed.push((object, mask, write));
+            let bytes = self.whole_lines(thread, object, mask, write);
+            self.accessed.push((object, bytes, write));
         }
+        let known = &self.threads[thread];
         let access = Trailing {
             after: (self.at as u32).wrapping_sub(1),
             thread: thread as Process,

@@ -1,11 +1,13 @@
 //! Hardware transactions: one transition each, what was accessed in it is known at its end; before it questions, whether it is aborted for no
 //! reason, and who answers them. As in `landfall_testkit::interpret`, which the tests hold it against.
 
+use super::super::numbers::is_persistent;
 use super::{Open, TraceReader, word};
 use landfall_explore::schedule::{
-    Access, Act, Process, SectionKey, Step, ThreadsError, Trace, Trailing,
+    Access, Act, Process, SectionKey, Step, ThreadsError, Trace, Trailing, TransactionStore,
 };
-use landfall_vocab::record::{Traced, step};
+use landfall_model::event::Atomicity;
+use landfall_vocab::record::{Traced, access, step};
 
 impl TraceReader {
     /// Threads, of the first processes as the runtime numbers them: spoilers are in the upper half of its numbers.
@@ -96,11 +98,46 @@ impl TraceReader {
         (step.act, step.access) = (Act::Transaction, Access::Read);
         self.finish(&open, step, trace)?;
         self.accessed.clear();
+        self.stores.clear();
         self.trailing_before = trace.trailing.len();
         self.threads[thread].section = Some(self.at as u32 - 1);
         // What is atomic in there is so beside others, too.
         self.threads[thread].in_block = true;
         Ok(())
+    }
+
+    /// The bytes that an access inside of a section or transaction is in conflict about: of persistent memory, stores to one line are.
+    pub(super) fn whole_lines(&self, thread: usize, object: u32, mask: u64, write: bool) -> u64 {
+        let persistent = || self.objects.word(object).is_some_and(is_persistent);
+        match write && self.threads[thread].in_block && persistent() {
+            true => u64::MAX,
+            false => mask,
+        }
+    }
+
+    /// A thread stores; if it is in a transaction, and that commits, this is kept.
+    pub(super) fn transaction_stores(
+        &mut self,
+        thread: usize,
+        record: &Traced<'_>,
+        (object, mask): (u32, u64),
+        site: u32,
+    ) {
+        let persistent = self.objects.word(object).is_some_and(is_persistent);
+        let Some(begun) = self.threads[thread].section.filter(|_| persistent) else {
+            return;
+        };
+        self.stores.push(TransactionStore {
+            at: begun,
+            object,
+            mask,
+            value: word(record, 1),
+            atomic: match record.flags & (access::ORDERING | access::LOCKED) {
+                0 => self.stored_as.atomic,
+                _ => Atomicity::Release,
+            },
+            site,
+        });
     }
 
     /// It commits, or is aborted: then it has only read.
@@ -130,8 +167,51 @@ impl TraceReader {
             let key = SectionKey::of(step);
             step.section = trace.sets.transaction(key, &mut self.accessed);
             (step.found, step.left) = (word(record, 0), word(record, 1));
+            if step.commits() {
+                settle(&mut self.stores);
+                trace.transaction_stores.append(&mut self.stores);
+            }
         }
     }
+}
+
+/// Of stores to one word only what they come to is kept, in as few pieces as it is in: one version of each line has all of them.
+fn settle(stores: &mut Vec<TransactionStore>) {
+    let word = |store: &TransactionStore| (store.object, store.mask.trailing_zeros() / 8);
+    let mut settled: Vec<TransactionStore> = Vec::with_capacity(stores.len());
+    for store in stores.drain(..) {
+        // Bytes of the word that were stored before, and what they hold.
+        let (mut mask, mut bytes) = (0u64, [0u8; 64]);
+        let mut put = |store: &TransactionStore| {
+            mask |= store.mask;
+            let from = store.mask.trailing_zeros() as usize;
+            let count = store.mask.count_ones() as usize;
+            bytes[from..from + count].copy_from_slice(&store.value.to_le_bytes()[..count]);
+        };
+        settled.retain(|before| {
+            let same = word(before) == word(&store);
+            if same {
+                put(before);
+            }
+            !same
+        });
+        put(&store);
+        while mask != 0 {
+            let from = mask.trailing_zeros();
+            let count = (mask >> from).trailing_ones().min(8);
+            let piece = (u64::MAX >> (64 - count)) << from;
+            let mut value = [0; 8];
+            let of = &bytes[from as usize..(from + count) as usize];
+            value[..of.len()].copy_from_slice(of);
+            settled.push(TransactionStore {
+                mask: piece,
+                value: u64::from_le_bytes(value),
+                ..store
+            });
+            mask &= !piece;
+        }
+    }
+    *stores = settled;
 }
 
 /// The number of a question, by where it is answered.

@@ -24,7 +24,7 @@ use core::cell::{Cell, UnsafeCell};
 use core::sync::atomic::Ordering::Relaxed;
 use footprint::Footprint;
 use landfall_vocab::record::access::NOTHING;
-use landfall_vocab::record::step;
+use landfall_vocab::record::{RecordKind, flag, mark, step};
 use landfall_vocab::shared::{End, TRANSACTIONS};
 use rollback::Rollback;
 
@@ -101,12 +101,6 @@ unsafe extern "C" fn begin(site: *const Site, frame: usize) -> u32 {
             &[b"the program uses hardware transactions: their failures are searched like schedules"],
         )
     }
-    if threads().persistency.get() || !on() {
-        outcome::fail(
-            End::Forbidden,
-            &[b"hardware transactions in a program that uses persistent memory are not searched yet"],
-        )
-    }
     if block::is_inside() {
         outcome::fail(
             End::Forbidden,
@@ -142,6 +136,9 @@ unsafe extern "C" fn begin(site: *const Site, frame: usize) -> u32 {
         watch(true);
     }
     now.footprint.begin();
+    if threads().persistency.get() || !on() {
+        trace::with_value(RecordKind::Mark, 0, mark::TOGETHER_BEGIN, 0, origin);
+    }
     rollback().begin(frame);
     threads().block.set(1);
     threads().transacting.set(true);
@@ -151,6 +148,13 @@ unsafe extern "C" fn begin(site: *const Site, frame: usize) -> u32 {
 /// The outermost one is over.
 fn leave(status: u32, committed: bool) {
     let now = transaction();
+    if threads().persistency.get() || !on() {
+        let origin = now.origin.get();
+        trace::with_value(RecordKind::Mark, 0, mark::TOGETHER_END, 0, origin);
+        if committed {
+            trace::plain(RecordKind::Mfence, 0, flag::LOCKED, origin);
+        }
+    }
     threads().transacting.set(false);
     threads().block.set(0);
     if now.unwatched.get() {

@@ -135,6 +135,10 @@ pub(super) fn check<'w>(
                 .by(way(options));
             crashing = Some(Crashing::new(options, power, recoveries, budget.until));
         }
+        if options.failures > 1 && job.threads.transactions && persistent {
+            let why = "hardware transactions with more than one power failure (--failures) are not searched";
+            return Err(Error::new(ErrorKind::Usage, why));
+        }
         let searched = search(
             (options, started, watch),
             (&names, is_sealed),
