@@ -215,7 +215,7 @@ pub struct Stats {
     pub schedules: u64,
     /// What tells two schedules apart; null for a program with one thread.
     pub equivalence: Option<Equivalence>,
-    /// How many schedules they stand for, where threads that are alike were explored up to renaming; null where none are.
+    /// How many schedules they stand for, where threads that are alike were explored up to renaming; null where none are. The largest number stands for any that is too large.
     pub symmetric: Option<u64>,
     /// Executions that an assumption ended; they are not among the schedules.
     pub assumed: u64,

@@ -94,6 +94,10 @@ fn for_people(run: &Run, args: &CheckArgs, width: usize) -> String {
         } else {
             "stand"
         };
+        let all = match all {
+            u64::MAX => "more than 18 billion billion".to_owned(),
+            all => all.to_string(),
+        };
         schedules = format!("{schedules} that {verb} for {all}");
     }
     let recoveries = count(stats.behaviours, "distinct recovery", "distinct recoveries");

@@ -8,6 +8,10 @@
 // exit: 0
 // schedules: 1
 // symmetric: 720
+// More than 64 of them are alike, too.
+// check: --checks crash -DN=100
+// exit: 0
+// schedules: 1
 // check: --model sc -DN=4 --no-symmetry
 // exit: 0
 // schedules: 24

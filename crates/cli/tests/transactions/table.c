@@ -3,6 +3,9 @@
 // the end of a transaction were durable), or flushed inside (-DFLUSH_INSIDE: no such transaction ever commits).
 // check: -mrtm -mclwb --checks crash
 // exit: 0
+// check: -mrtm -mclwb --checks crash -DFLUSH_INSIDE
+// exit: 0
+// note: never commits
 // check: -mrtm -mclwb --checks crash -DENTRY_INSIDE
 // exit: 100
 // finds: assertion value

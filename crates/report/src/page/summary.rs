@@ -30,7 +30,11 @@ fn covered(run: &Run) -> String {
     let stats = &run.stats;
     if stats.cuts == 0 && (stats.schedules > 1 || stats.symmetric.is_some()) {
         let renamed = stats.symmetric.map_or_else(String::new, |all| {
-            format!(" (they stand for {}: threads are alike)", thousands(all))
+            let all = match all {
+                u64::MAX => "more than 18 billion billion".to_owned(),
+                all => thousands(all),
+            };
+            format!(" (they stand for {all}: threads are alike)")
         });
         let ways = match stats.equivalence {
             Some(Equivalence::Reads) => " (one for each way in which reads find stores)",

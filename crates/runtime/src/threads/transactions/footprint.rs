@@ -17,7 +17,7 @@ const SETS: usize = 1 << 12;
 
 #[derive(Clone, Copy)]
 #[repr(C)]
-struct Line {
+struct TouchedLine {
     number: usize,
     /// In which transaction of this server.
     of: u32,
@@ -26,7 +26,7 @@ struct Line {
 
 #[derive(Clone, Copy)]
 #[repr(C)]
-struct Written {
+struct TransactionWrite {
     address: usize,
     length: usize,
     found: u64,
@@ -35,12 +35,12 @@ struct Written {
 #[repr(C)]
 pub(super) struct Footprint {
     generation: Cell<u32>,
-    lines: [Cell<Line>; PLACES],
+    lines: [Cell<TouchedLine>; PLACES],
     read: Cell<u32>,
     accesses: Cell<u32>,
     /// Lines written, by the set of the cache they go to: in which transaction, and how many.
     sets: [Cell<(u32, u32)>; SETS],
-    writes: [Cell<Written>; WRITES],
+    writes: [Cell<TransactionWrite>; WRITES],
     write_count: Cell<usize>,
     persistent: Cell<bool>,
 }
@@ -84,7 +84,7 @@ impl Footprint {
         if !known && self.read.replace(self.read.get() + 1) == MOST_READ {
             return Grown::TooMuch;
         }
-        self.lines[at].set(Line {
+        self.lines[at].set(TouchedLine {
             number,
             of: generation,
             written: writes,
@@ -117,7 +117,7 @@ impl Footprint {
         if count == WRITES {
             return false;
         }
-        self.writes[count].set(Written {
+        self.writes[count].set(TransactionWrite {
             address,
             length,
             found,
@@ -128,7 +128,7 @@ impl Footprint {
 
     pub(super) fn each_written(&self, mut each: impl FnMut(usize, usize, u64)) {
         for written in &self.writes[..self.write_count.get()] {
-            let Written {
+            let TransactionWrite {
                 address,
                 length,
                 found,

@@ -1,6 +1,7 @@
 //! What the search has seen go wrong: one entry for each cause, with the first schedule that shows it. At the end each is made
 //! plain, shown again from scratch, and told.
 
+use super::commits::TransactionFates;
 use crate::diagnose::diagnosis::{Diagnosis, not_again};
 use crate::diagnose::finding::{failing_place, kind, what};
 use crate::error::{Error, ErrorKind};
@@ -71,6 +72,7 @@ pub(crate) struct ScheduleFindings<'a> {
     sharing: Sharing,
     /// Calls by which memory that others use is handed to functions which nobody knows.
     handed: Vec<u32>,
+    transactions: TransactionFates,
     /// Every schedule with fewer preemptions than this was seen.
     floor: u32,
     notices: Notices<'a>,
@@ -92,6 +94,7 @@ impl<'a> ScheduleFindings<'a> {
             found: Vec::new(),
             sharing: Sharing::default(),
             handed: Vec::new(),
+            transactions: TransactionFates::default(),
             floor: 0,
             notices,
         }
@@ -191,6 +194,7 @@ impl<'a> ScheduleFindings<'a> {
     /// Looks at the last execution.
     pub(crate) fn look(&mut self, native: &NativeThreads<'_>, search: &dyn Explored) {
         let trace = search.trace();
+        self.transactions.look(trace);
         for failure in &trace.failures {
             let cause = Cause::Failed {
                 thread: failure.thread,
@@ -306,6 +310,7 @@ impl<'a> ScheduleFindings<'a> {
         bugs: &mut Diagnosis<'_>,
         report: &mut SearchReport,
     ) -> Result<(), Error> {
+        self.transactions.report(native, names, report);
         native.name_things();
         let order = self.order;
         let races = self.races.unwrap_or_default();

@@ -1,6 +1,7 @@
 //! Programs with threads: every schedule, each once, under TSO or SC.
 
 mod causes;
+mod commits;
 mod effects;
 mod fewest;
 mod judging;
@@ -312,7 +313,7 @@ fn search<'w>(
         report.limit(Limit::Random);
         report.limited(drawn.reached);
         report.schedules += executions;
-        report.stand_for += executions;
+        report.stand_for = report.stand_for.saturating_add(executions);
         report.assumed += assumed;
         return Ok(ScheduleSearch {
             points,
@@ -437,7 +438,8 @@ fn search<'w>(
     };
     report.progress = progress.done();
     report.schedules += counts.executions;
-    report.stand_for += counts.stand_for.max(counts.executions);
+    let all = counts.stand_for.max(counts.executions);
+    report.stand_for = report.stand_for.saturating_add(all);
     report.assumed += counts.assumed;
     report.in_vain += counts.in_vain;
     if stopped {
