@@ -5,6 +5,13 @@
 // check: --kernel -DFORGETS
 // exit: 100
 // finds: deadlock
+// check: --kernel -DSTORE
+// exit: 0
+// check: --kernel -DSTORE --model sc
+// exit: 0
+// check: --kernel -DSTORE -DFORGETS
+// exit: 100
+// finds: deadlock livelock
 #include <landfall/kernel.h>
 #include <stdatomic.h>
 
@@ -46,7 +53,11 @@ static void acquire(void) {
 }
 
 static void release(void) {
+#ifdef STORE
+  atomic_store_explicit(&taken, 0, memory_order_release);
+#else
   atomic_exchange(&taken, 0);
+#endif
   leave();
 }
 

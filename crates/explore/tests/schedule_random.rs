@@ -23,6 +23,7 @@ fn any_loop() -> impl Strategy<Value = Draft> {
         2 => pure_loop(),
         1 => (0u8..2).prop_map(Draft::SpinLock),
         1 => (0u8..2, 0u8..2, 0u64..4).prop_map(|(l, v, value)| Draft::AwaitLocked(l, v, value)),
+        1 => (0u8..2, 0u8..2, 0u64..4).prop_map(|(v, w, value)| Draft::AwaitSpinning(v, w, value)),
         1 => (0u8..2).prop_map(Draft::Count),
         1 => (0u8..2).prop_map(Draft::Try),
     ]
@@ -105,6 +106,24 @@ proptest! {
     fn one_that_others_see_undo_its_turn(mut shape in with(any_loop(), 3, 2), at in 0usize..3, v in 0u8..2, w in 0u8..2, value in 0u64..4) {
         let at = at.min(shape[0].len());
         shape[0].insert(at, Draft::Announce(v, w, value));
+        agree_spinning(&shape)?;
+    }
+
+    #[test]
+    fn one_that_leaves_a_store_in_its_buffer(mut shape in with(any_loop(), 3, 2), at in 0usize..3, lock: bool, v in 0u8..2, w in 0u8..2, value in 0u64..4) {
+        let at = at.min(shape[0].len());
+        let draft = if lock { Draft::AwaitSpinning(v, w, value) } else { Draft::Keep(v, w, value) };
+        shape[0].insert(at, draft);
+        agree_spinning(&shape)?;
+    }
+
+    #[test]
+    fn two_that_take_turns_with_a_lock_of_their_own(shape in shape(2, 2), at in 0usize..3, others in 0usize..3, w in 1u8..3, value in 0u64..4, other in 0u64..4) {
+        let mut shape = shape;
+        for (thread, at, value) in [(0, at, value), (1, others, other)] {
+            let at = at.min(shape[thread].len());
+            shape[thread].insert(at, Draft::AwaitSpinning(0, w, value));
+        }
         agree_spinning(&shape)?;
     }
 

@@ -51,15 +51,45 @@ impl Weaver<'_> {
         self.say_of_frame("__lf_frame_begins", entry, locals);
     }
 
-    /// `if ((long)__lf_window < 0)` for each of them a call, before `at`.
-    fn say_of_frame(&mut self, hook: &str, at: Value, locals: &[Local]) {
+    /// Calls that come back when somebody jumps to them. To be asked before anything is instrumented.
+    pub(crate) fn jumped_to(&self) -> Vec<Value> {
+        let twice = attribute_kind("returns_twice");
+        let calls = self.function.blocks().into_iter();
+        let calls = calls.flat_map(|block| block.instructions());
+        calls
+            .filter(|call| call.is_opcode(LLVMOpcode::LLVMCall))
+            .filter(|call| {
+                let callee = call.callee();
+                callee.is_function() && callee.has_function_attribute(twice)
+            })
+            .collect()
+    }
+
+    /// Tells the runtime that whoever was called from here, and has not returned, was left by a jump.
+    pub(crate) fn announce_jumps(&mut self, calls: &[Value]) {
+        for call in calls {
+            let behind = call.next();
+            let rare = self.while_several(behind);
+            self.emit.before(rare, behind);
+            let void = self.emit.void();
+            self.emit.hook("__lf_frames_left", void, &[]);
+        }
+    }
+
+    /// `if ((long)__lf_window < 0)`, before `at`.
+    fn while_several(&mut self, at: Value) -> Value {
         let number = self.emit.int(64);
         let window = self.emit.runtime_variable(c"__lf_window", number);
         self.emit.before(at, at);
         let window = self.emit.load(number, window);
         let less = LLVMIntPredicate::LLVMIntSLT;
         let several = self.emit.compare(less, window, number.zero());
-        let rare = split_rare(at, several);
+        split_rare(at, several)
+    }
+
+    /// Then for each of them a call.
+    fn say_of_frame(&mut self, hook: &str, at: Value, locals: &[Local]) {
+        let rare = self.while_several(at);
         self.emit.before(rare, at);
         let void = self.emit.void();
         for &(local, bytes) in locals {

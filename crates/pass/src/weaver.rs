@@ -89,6 +89,7 @@ impl<'m> Weaver<'m> {
         // Asking gathers the fixed allocas at the top, which must happen before any block is split.
         self.function.entry_point();
         let locals = self.known_locals();
+        let jumped_to = self.jumped_to();
         let heads = self.loop_heads(&loop_ends);
         self.announce_turns(&heads);
         for instruction in instructions {
@@ -98,6 +99,7 @@ impl<'m> Weaver<'m> {
             self.charge_budget(terminator);
         }
         self.announce_frame(&locals);
+        self.announce_jumps(&jumped_to);
         let entry = self.function.entry_point();
         self.charge_budget(entry);
         self.verifier_function();

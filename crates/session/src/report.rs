@@ -278,6 +278,12 @@ impl SearchReport {
             finding.severity >= options.fail_on && !harmless
         };
         let fails = self.findings.iter().any(|finding| counts(&finding));
+        // What looks in vain is left to another execution; where all of them do so, that one was not found.
+        let none_ended = self.threaded && self.schedules == 0 && self.assumed == 0;
+        if none_ended && self.in_vain > 0 && self.findings.is_empty() && self.limits.is_empty() {
+            self.limit(Limit::Steps);
+            self.warn("no schedule came to an end: in each of them some thread went round a loop in vain and was left there; please report the program");
+        }
         let complete = self.limits.is_empty();
         let verdict = match (fails, complete) {
             (true, _) => Verdict::Findings,

@@ -254,6 +254,27 @@ extern "C" fn __lf_frame_ends(start: usize, length: usize) {
     }
 }
 
+/// Somebody has jumped to where the thread is, or may have: functions that it had called from there are left (ABI).
+#[unsafe(no_mangle)]
+extern "C" fn __lf_frames_left() {
+    let caller = caller!();
+    if !is_on() || !stack_of(threads().current.get()).has(run().entered.get()) {
+        return;
+    }
+    let (own, here) = (own(), run().entered.get());
+    let origin = Origin::library(Builtin::function_return, caller);
+    while let Some(last) = own.locals().last().map(Cell::get)
+        && last.start < here
+    {
+        let known = own.is_known(last, DEEP);
+        own.count.set(own.locals().len() - 1);
+        if known {
+            ends(last, origin);
+        }
+    }
+    own.left_up_to(here);
+}
+
 /// The running thread ends, wherever it is.
 pub(super) fn leaves(caller: usize) {
     if is_on() {

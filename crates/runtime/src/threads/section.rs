@@ -61,13 +61,13 @@ pub(super) fn concerns(condition: usize, kind: u8, found: bool) {
     let said = [place, kind.into(), 0];
     trace::access(me, SECTIONS, WRITE, origin, said);
     repeated::moved(me, repeated::last(me));
-    turns::touched(me, place, 1);
+    turns::touched(me, place, 1, None);
     match found {
         true => {
             turns::lasts(me);
             turns::changed(me, place, 1);
         }
-        false => turns::read(me, place, 1),
+        false => turns::read(me, place, 1, 0),
     }
     sleep_sets::executed(place, 1, true);
 }

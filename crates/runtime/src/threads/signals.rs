@@ -358,7 +358,7 @@ fn pend(by: usize, (word, info): (usize, SignalInfo), origin: Origin, arrives: A
     let place = word as u64 | LOCK;
     trace::access(by, place, WRITE, origin, [left.into(), 0, 0]);
     sleep_sets::executed(place, 1, true);
-    turns::touched(by, place, 1);
+    turns::touched(by, place, 1, None);
     turns::changed(by, place, 1);
 }
 

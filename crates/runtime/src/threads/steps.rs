@@ -32,6 +32,9 @@ pub(crate) fn point(step: Step) {
     if threads().announced.get() {
         call_stack::log_of(me);
     }
+    if drains(step.kind) {
+        turns::settle(me, step.origin);
+    }
     announce(me, step);
     decide();
     if drains(step.kind) {
@@ -398,7 +401,7 @@ pub(super) fn note(object: usize, what: u8, parameter: u64) {
     let looked = what == READ || signals && parameter == 0;
     let parameter = parameter | if gone { life::GONE } else { 0 };
     trace::access(me, place, what, origin, [parameter, 0, 0]);
-    turns::touched(me, place, 1);
+    turns::touched(me, place, 1, None);
     turns::synchronised(me, place, kind, looked);
     if !looked {
         turns::changed(me, place, 1);

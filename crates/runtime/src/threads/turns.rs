@@ -9,32 +9,34 @@
 mod changes;
 mod fresh;
 mod kept;
+mod noted;
 mod returned;
 mod rounds;
 mod time;
+mod unsettled;
 mod waiting;
 
 use self::changes::Leaves;
 pub(super) use self::changes::{counts_as_own, each_head};
 pub(super) use self::fresh::{finds_changes, publishes, untouched, woken};
 use self::kept::{Kept, digest};
+pub(super) use self::noted::{
+    change, changed, committed, lasts, loses, pushes, read, read_and_changed, synchronised, touched,
+};
 use self::rounds::Rounds;
 pub(super) use self::rounds::{looks_again, looks_once};
 use self::time::Time;
 pub(super) use self::time::looks_at_clock;
+use self::unsettled::Unsettled;
+pub(super) use self::unsettled::{drained, settle};
 pub(super) use self::waiting::{add_asleep, in_vain, log_wait, make_last, may_go_on, release};
-use super::context::{Step, decide};
-use super::steps::announce;
-use super::{MOST, block, leftovers, section, tables, threads, transactions, visible, wakes};
+use super::{MOST, block, leftovers, section, store_buffer, tables, threads, transactions, wakes};
 use crate::run::endless::Digest;
 use crate::run::shared::trace_len;
 use crate::run::trace::{Origin, Site};
 use crate::run::{compaction, shared};
-use crate::state::watching;
 use core::cell::Cell;
 use core::sync::atomic::Ordering::Relaxed;
-use landfall_vocab::record::step;
-use landfall_vocab::shared::LOCK;
 
 /// Heads of loops that a thread is in, or was lately.
 const HEADS: usize = 8;
@@ -55,17 +57,35 @@ struct Read {
     changed: bool,
     /// How many changes of its own thread's came before it.
     after: usize,
+    /// What it found, as one word; and once it found something else, which was not its own thread's doing.
+    value: u64,
+    found_another: bool,
 }
 
-/// Bytes that a thread changed, and what they held before.
+/// Bytes that a thread changed, what they held before and after.
 #[derive(Clone, Copy)]
 #[repr(C)]
 struct Change {
     address: usize,
     length: usize,
     before: u64,
+    left: u64,
     /// Nobody can tell when it was made.
     hidden: bool,
+    view: View,
+    /// What left the store buffer: which entry it was, from 1 on.
+    entry: u32,
+}
+
+/// To whom bytes changed.
+#[derive(Clone, Copy, PartialEq)]
+#[repr(u8)]
+enum View {
+    All,
+    /// The thread itself: it stored into its buffer.
+    Own,
+    /// The others: a store left the buffer.
+    Others,
 }
 
 #[derive(Clone, Copy)]
@@ -81,15 +101,16 @@ struct Held {
 #[repr(C)]
 struct Before {
     trace: u64,
-    steps: usize,
-    /// Who had been woken.
-    woken: usize,
     /// Steps of the thread itself, and how often threads took turns.
     own: u64,
     switches: u64,
+    steps: u32,
+    /// Who had been woken.
+    woken: u32,
 }
 
 /// The head of a loop, as it was when the thread was there last.
+/// No larger than 128 bytes: what is larger would be copied by a function that may be the program's.
 #[derive(Clone, Copy)]
 #[repr(C)]
 struct Head {
@@ -107,10 +128,18 @@ struct Head {
     fresh: bool,
     seen: bool,
     begun: bool,
+    /// How many stores that others can see it had put into its store buffer, and how much in all.
+    entries: u32,
+    pushed: u32,
+    /// It has put more in there: since it last waited for that, or before its first step.
+    undrained: bool,
+    early: bool,
     /// The search says that its turn happens.
     stays: bool,
     before: Before,
 }
+
+const _: () = assert!(size_of::<Head>() <= 128);
 
 /// Which head of a loop, in which activation of its function.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -183,6 +212,11 @@ struct Turns {
     /// What lasts, and what it had changed, when a wait of its own ended.
     woken_lasting: Cell<u64>,
     woken_changes: Cell<usize>,
+    woken_pushed: Cell<u32>,
+    /// Stores that others can see: how many went into the buffer, and how many have left it.
+    entries: Cell<u32>,
+    entries_left: Cell<u32>,
+    unsettled: Unsettled,
     rounds: Rounds,
     time: Time,
 }
@@ -220,6 +254,8 @@ pub(super) fn begin(before: usize) {
         turns.waits.set(Waits::No);
         turns.last.set(false);
         turns.latest.set(LoopHead::NONE);
+        turns.entries.set(0);
+        turns.entries_left.set(0);
         turns.rounds.end();
         turns.time.goes_on();
     }
@@ -258,6 +294,7 @@ impl Turns {
 
     /// Of all heads.
     fn forget(&self) {
+        self.unsettled.is_none();
         if leftovers::is_on() {
             for place in &self.places[..self.count.get()] {
                 leftovers::counts(place.get().0);
@@ -273,6 +310,9 @@ impl Turns {
 
     /// Reads and changes that no head asks for any more.
     fn tidy(&self) {
+        if self.unsettled.is_some() && !self.many.get() {
+            return;
+        }
         let oldest = |of: fn(&Head) -> usize| self.heads().iter().map(|head| of(&head.get())).min();
         if oldest(|head| head.reads) == Some(self.read_count.get())
             && oldest(|head| head.changes) >= Some(self.change_count.get())
@@ -310,206 +350,7 @@ impl Turns {
         self.time.goes_on();
         self.lasting.set(self.lasting.get() + 1);
         self.change_count.set(0);
-    }
-
-    fn watch(&self) -> &[Cell<Read>] {
-        &self.watch[..self.watch_count.get()]
-    }
-
-    /// Has something changed that it waits for?
-    fn changed(&self) -> bool {
-        self.watch_many.get() && self.many_changed.get()
-            || self.watch().iter().any(|read| read.get().changed)
-    }
-
-    /// It waits for a change of what it read from there on.
-    fn watch_reads(&self, from: usize) {
-        let reads = self.reads(from);
-        for (read, to) in reads.iter().zip(&self.watch) {
-            to.set(read.get());
-        }
-        self.watch_count.set(reads.len());
-        self.watch_many.set(self.many.get());
-    }
-}
-
-/// The running thread does what cannot be undone, or is not known.
-pub(super) fn lasts(thread: usize) {
-    if watching() {
-        of(thread).lasts();
-    }
-}
-
-/// It read something.
-pub(super) fn read(thread: usize, place: u64, length: usize) {
-    let turns = of(thread);
-    turns.stales(thread, place);
-    if turns.count.get() == 0 {
-        return;
-    }
-    let known = |read: &Cell<Read>| {
-        let read = read.get();
-        read.place == place && read.length == length
-    };
-    let newest = turns.heads().iter().map(|head| head.get().reads).max();
-    if turns.reads(newest.unwrap_or(0)).iter().any(known) {
-        return;
-    }
-    let count = turns.read_count.get();
-    if count == READS {
-        turns.many.set(true);
-        return;
-    }
-    turns.reads[count].set(Read {
-        place,
-        length,
-        changed: false,
-        after: turns.change_count.get(),
-    });
-    turns.read_count.set(count + 1);
-}
-
-fn overlap(a: u64, a_length: usize, b: u64, b_length: usize) -> bool {
-    a < b + b_length as u64 && b < a + a_length as u64
-}
-
-/// Bytes changed.
-pub(super) fn changed(by: usize, place: u64, length: usize) {
-    for thread in 0..threads().count.get() {
-        let turns = of(thread);
-        if thread == by || turns.count.get() == 0 {
-            continue;
-        }
-        turns
-            .many_changed
-            .set(turns.many_changed.get() | turns.many.get());
-        for read in turns.reads(0).iter().chain(turns.watch()) {
-            let was = read.get();
-            let touched = overlap(was.place, was.length, place, length);
-            read.set(Read {
-                changed: was.changed | touched,
-                ..was
-            });
-        }
-    }
-}
-
-/// Bytes are there no more: nobody looks whether what was changed there is undone.
-pub(super) fn loses(address: usize, length: usize) {
-    for thread in 0..threads().count.get() {
-        let turns = of(thread);
-        let inside = |change: &Cell<Change>| {
-            let change = change.get();
-            overlap(change.address as u64, change.length, address as u64, length)
-        };
-        if turns.changes(0).iter().any(inside) {
-            turns.lasts();
-        }
-    }
-}
-
-/// A thread has changed bytes of one line, at once; what it found there, as [`visible::found`] says it.
-pub(super) fn change(thread: usize, address: usize, length: usize, before: u64, hidden: bool) {
-    let turns = of(thread);
-    turns.stales(thread, address as u64);
-    if turns.count.get() == 0 {
-        return;
-    }
-    let count = turns.change_count.get();
-    if count == CHANGES {
-        return turns.lasts();
-    }
-    turns.changes[count].set(Change {
-        address,
-        length,
-        before,
-        hidden,
-    });
-    turns.change_count.set(count + 1);
-}
-
-/// Somebody touches bytes, or a lock: others may have changed them, and not undone that yet.
-pub(super) fn touched(by: usize, place: u64, length: usize) {
-    for thread in 0..threads().count.get() {
-        let turns = of(thread);
-        if thread == by || turns.count.get() == 0 {
-            continue;
-        }
-        if place & LOCK != 0 {
-            let held = turns.held[..turns.held_count.get()].iter();
-            let since = held.filter(|held| held.get().lock == place);
-            if let Some(number) = since.map(|held| held.get().number).max() {
-                see(turns, |head| head.locks < number);
-            }
-            continue;
-        }
-        for (at, change) in turns.changes(0).iter().enumerate() {
-            let Change {
-                address,
-                length: changed,
-                before,
-                ..
-            } = change.get();
-            if overlap(address as u64, changed, place, length) {
-                // SAFETY: its thread has written there.
-                let now = unsafe { visible::found(address, changed) };
-                if now != before {
-                    see(turns, |head| head.changes <= at);
-                }
-            }
-        }
-    }
-}
-
-fn see(turns: &Turns, of: impl Fn(&Head) -> bool) {
-    for head in turns.heads() {
-        let was = head.get();
-        head.set(Head {
-            seen: was.seen || of(&was),
-            ..was
-        });
-    }
-}
-
-/// A step on a lock or the like happened, of this kind; it changed the object unless it only looked.
-pub(super) fn synchronised(thread: usize, place: u64, kind: u8, looked: bool) {
-    let turns = of(thread);
-    let mix = (place | 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    turns.fresh.set(kind == step::LOCK && !looked);
-    match kind {
-        _ if looked => read(thread, place, 1),
-        step::LOCK
-        | step::TRY_LOCK
-        | step::LOCK_SHARED
-        | step::TRY_LOCK_SHARED
-        | step::LOCK_EXCLUSIVE
-        | step::TRY_LOCK_EXCLUSIVE
-        | step::HOLD => {
-            let count = turns.held_count.get();
-            turns.locks.set(turns.locks.get() + 1);
-            turns.balance.set(turns.balance.get().wrapping_add(mix));
-            if count == HELD {
-                return turns.lasts();
-            }
-            turns.held[count].set(Held {
-                lock: place,
-                number: turns.locks.get(),
-            });
-            turns.held_count.set(count + 1);
-        }
-        step::UNLOCK | step::UNLOCK_SHARED | step::RELEASE | step::LET_GO => {
-            if kind == step::RELEASE {
-                turns.lasts();
-            }
-            wakes::unlocked(place);
-            turns.balance.set(turns.balance.get().wrapping_sub(mix));
-            let held = &turns.held[..turns.held_count.get()];
-            if let Some(at) = held.iter().rposition(|held| held.get().lock == place) {
-                held[at].set(held[held.len() - 1].get());
-                turns.held_count.set(held.len() - 1);
-            }
-        }
-        _ => turns.lasts(),
+        self.unsettled.is_none();
     }
 }
 
@@ -526,8 +367,8 @@ pub(super) fn step_begins(next: usize, current: usize) {
     }
     let before = Before {
         trace: trace_len().load(Relaxed),
-        steps: threads().steps.get(),
-        woken: tables().asleep.woken(),
+        steps: threads().steps.get() as u32,
+        woken: tables().asleep.woken() as u32,
         own: turns.own.get() - 1,
         switches: all().switches.get(),
     };
@@ -555,6 +396,7 @@ pub(super) fn looks(thread: usize) -> bool {
             && !head.stays
             && head.lasting == turns.lasting.get()
             && head.changes == turns.change_count.get()
+            && head.pushed == store_buffer::pushed(thread)
             && head.balance == turns.balance.get()
     })
 }
@@ -614,6 +456,10 @@ pub(super) unsafe fn arrive(
         fresh: turns.fresh.get(),
         seen: false,
         begun: false,
+        entries: turns.entries.get(),
+        pushed: store_buffer::pushed(me),
+        undrained: false,
+        early: false,
         stays: false,
         before: Before {
             trace: 0,
@@ -646,6 +492,7 @@ pub(super) unsafe fn arrive(
             was.kept == kept
                 && was.balance == now.balance
                 && turns.woken_lasting.get() == now.lasting
+                && turns.woken_pushed.get() == now.pushed
                 && turns.undone(turns.woken_changes.get(), below.clone())
         })
     });
@@ -714,23 +561,41 @@ pub(super) unsafe fn arrive(
         turns.last.set(turns.last.get() && inside);
         return turns.tidy();
     }
-    section::breaks();
-    if leaves == Leaves::Leftovers {
-        turns.tell_leftovers(&was, (me, origin), &below);
-    }
-    let steps = threads().steps.get() - was.before.steps;
+    let steps = threads().steps.get() - was.before.steps as usize;
     let own = turns.own.get() - was.before.own;
     let alone = steps as u64 == own
         && all().switches.get() == was.before.switches
         && trace_len().load(Relaxed) < compaction::FIRST;
-    turns.watch_reads(was.reads);
+    // What it has put into its buffer since is taken out again: nobody will see it.
+    let pushed = now.pushed.saturating_sub(was.pushed) as usize;
+    let taken_back = was.begun
+        && alone
+        && !was.stays
+        && (pushed == 0 || !was.early && store_buffer::may_take_out(me, pushed));
+    if was.undrained && !taken_back {
+        turns.unsettled.begins(turns, &was, origin);
+        return known.set(now);
+    }
+    turns.unsettled.is_cut_off(&was);
+    section::breaks();
+    if leaves == Leaves::Leftovers {
+        turns.tell_leftovers(&was, (me, origin), &below);
+    }
+    turns.watch_reads(
+        was.reads..turns.read_count.get(),
+        was.changes..turns.change_count.get(),
+    );
     turns.origin.set(origin);
     turns.waits_since.set(turns.arrivals.get());
     let stays = was.begun && !threads().policy.get().is_random() || turns.last.get();
-    if was.begun && alone && !was.stays {
+    if taken_back {
+        if pushed != 0 {
+            store_buffer::take_out(me, pushed);
+            turns.entries.set(was.entries);
+        }
         trace_len().store(was.before.trace, Relaxed);
-        threads().steps.set(was.before.steps);
-        tables().asleep.sleep_again(was.before.woken);
+        threads().steps.set(was.before.steps as usize);
+        tables().asleep.sleep_again(was.before.woken as usize);
         turns.own.set(was.before.own);
         transactions::taken_back(me);
         if leaves == Leaves::Leftovers {
@@ -752,18 +617,9 @@ pub(super) unsafe fn arrive(
     known.set(Head {
         reads: was.reads,
         changes: was.changes,
+        entries: turns.entries.get(),
+        pushed: store_buffer::pushed(me),
         ..now
     });
-    announce(
-        me,
-        Step {
-            kind: step::AWAIT,
-            object: 0,
-            origin,
-        },
-    );
-    decide();
-    turns.waits.set(Waits::No);
-    turns.watch_count.set(0);
-    turns.time.goes_on();
+    turns.awaits(me, origin);
 }

@@ -352,16 +352,16 @@ impl Access {
         }
         let place = self.address as u64;
         if writes || !store_buffer::covers(me, self.address, self.length) {
-            turns::touched(me, place, self.length);
+            turns::touched(me, place, self.length, writes.then_some(found));
         }
         if !writes || self.flags & LOCKED != 0 || found == left {
-            turns::read(me, place, self.length);
+            turns::read(me, place, self.length, found);
         }
         if writes && found != left {
             let told = self.flags & (flag::ORDERING | LOCKED) != 0 || block::is_inside();
             let hidden =
                 !told && !own && !is_point(false, self.origin) && !is_persistent(self.address);
-            turns::change(me, self.address, self.length, found, hidden);
+            turns::change(me, (self.address, self.length), (found, left), hidden);
             turns::changed(me, place, self.length);
         }
         if leftovers::is_on() {
@@ -573,7 +573,11 @@ pub(crate) unsafe fn store(to: usize, from: *const u8, length: usize, abi: u32, 
                         origin,
                         [streamed, digest(from, piece), 0],
                     );
-                    turns::lasts(threads().current.get());
+                    let me = threads().current.get();
+                    turns::pushes(me, to, from, piece, visible);
+                    if persists || streams || is_persistent(to) || threads().mappings.get() {
+                        turns::lasts(me);
+                    }
                     store_buffer::push(to, from, piece, (visible, stream), flags, origin);
                     return access.is_made();
                 }

@@ -572,6 +572,16 @@ impl<'a> ScheduleNames<'a> {
                 deeds.push(self.waits(trace, step, self.waiting(step.process, step.site).0));
             }
         }
+        // Whom the failing thread had joined has ended.
+        let joined = |thread: usize| {
+            let known = failure.map_or(&[][..], |(_, joined)| joined);
+            known
+                .iter()
+                .any(|&(process, _)| usize::from(process) == thread)
+        };
+        if let Some(before) = running.filter(|&thread| joined(thread)) {
+            deeds.push(ends(before, "ends"));
+        }
         match (shows, trace.failures.first()) {
             (TableEnd::Failure(text), Some(last)) => deeds.push(ThreadDeed {
                 thread: last.thread.into(),
@@ -688,15 +698,9 @@ impl<'a> ScheduleNames<'a> {
                 stack: Vec::new(),
                 what: What::Waits("others to end".to_owned()),
             },
-            _ => ThreadDeed {
-                thread,
-                at: None,
-                text: match trace.assumed.contains(thread as Process) {
-                    false => "ends".to_owned(),
-                    true => "assumes what does not hold".to_owned(),
-                },
-                stack: Vec::new(),
-                what: What::Ends,
+            _ => match trace.assumed.contains(thread as Process) {
+                false => ends(thread, "ends"),
+                true => ends(thread, "assumes what does not hold"),
             },
         }
     }
@@ -720,6 +724,16 @@ impl<'a> ScheduleNames<'a> {
             stack: Vec::new(),
             what: What::Waits(object),
         }
+    }
+}
+
+fn ends(thread: usize, text: &str) -> ThreadDeed {
+    ThreadDeed {
+        thread,
+        at: None,
+        text: text.to_owned(),
+        stack: Vec::new(),
+        what: What::Ends,
     }
 }
 

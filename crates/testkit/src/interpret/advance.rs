@@ -12,14 +12,17 @@ impl Interpreter<'_> {
         self.open &= !bit;
         self.gated &= !bit;
         let code = &self.program.threads[thread][..];
+        // Who has waited for its stores has been here.
+        let mut is_here = self.threads[thread].status == Status::Draining;
         loop {
             let pc = self.threads[thread].pc;
-            if self.heads[thread].contains(&pc) {
+            if self.heads[thread].contains(&pc) && !std::mem::take(&mut is_here) {
                 self.leaves_section(thread, trace);
+                if self.arrived(thread, pc, at) {
+                    return;
+                }
             }
-            if self.heads[thread].contains(&pc) && self.arrived(thread, pc, at) {
-                return;
-            }
+            is_here = false;
             let Some(&instr) = code.get(pc as usize) else {
                 self.leaves_section(thread, trace);
                 // Ending drains the store buffer, as joining it must see its stores.
@@ -119,7 +122,7 @@ impl Interpreter<'_> {
                     let cell = self.cell(thread, place);
                     let value = self.value(thread, value);
                     self.trail(thread, cell, true, trace, at);
-                    let found = self.memory[cell as usize];
+                    let found = self.look(thread, cell).0;
                     let entry = Entry::Store {
                         cell,
                         value,
@@ -132,7 +135,13 @@ impl Interpreter<'_> {
                             self.note_hidden_change(thread, cell, found);
                             self.note_written(thread, cell);
                         }
-                        false => self.lasts(thread),
+                        false if self.streams != 0 => self.lasts(thread),
+                        // Nobody can tell when it is stored, only that it is.
+                        false => {
+                            self.note_own(thread, cell, found, value);
+                            self.note_hidden_change(thread, cell, found);
+                            self.note_written(thread, cell);
+                        }
                     }
                 }
                 Instr::Store {
@@ -149,7 +158,10 @@ impl Interpreter<'_> {
                     let streams = matches!(instr, Instr::Stream { .. });
                     let cell = self.cell(thread, place);
                     let value = self.value(thread, value);
-                    self.lasts(thread);
+                    match self.streams != 0 || self.program.persistent {
+                        true => self.lasts(thread),
+                        false => self.note_push(thread, cell, value),
+                    }
                     self.push(
                         thread,
                         Entry::Store {
@@ -183,6 +195,9 @@ impl Interpreter<'_> {
                     if self.leaves_section(thread, trace) {
                         self.threads[thread].pc += 1;
                         continue;
+                    }
+                    if self.settles(thread, Some(&instr)) {
+                        return;
                     }
                     self.threads[thread].status = Status::Stopped;
                     match instr {
@@ -264,7 +279,7 @@ impl Interpreter<'_> {
             return false;
         }
         self.fence_off(thread);
-        true
+        !self.settles(thread, None)
     }
 
     pub(super) fn end_thread(&mut self, thread: usize, trace: &mut Trace, at: usize) {

@@ -186,9 +186,7 @@ impl Interpreter<'_> {
         if self.model == Model::Tso {
             self.own[thread * self.memory.len() + cell as usize] = (0, 0);
         }
-        if found != value {
-            self.note_change(thread, cell, found);
-        }
+        self.note_change(thread, cell, found, value);
         self.note_written(thread, cell);
     }
 

@@ -186,6 +186,7 @@ impl Interpreter<'_> {
     /// The thread's stores are all in memory though no transition says so, and what follows is behind them.
     pub(super) fn fence_off(&mut self, thread: usize) {
         self.threads[thread].attempt.stores(false);
+        self.has_drained(thread);
         self.threads[thread].drained = self.threads[thread].committed;
         if self.streams != 0 {
             let streamed = self.streamed(thread);
@@ -405,7 +406,11 @@ impl Interpreter<'_> {
             usize::from(process) >= 2 * self.threads.len()
         );
         match entry {
-            Entry::Store { cell, value, .. } => self.write(thread, cell, value),
+            Entry::Store { cell, value, .. } => {
+                let before = self.write(thread, cell, value);
+                self.note_committed(thread, entry, tick, before);
+                before
+            }
             Entry::Clflush { .. } | Entry::Sfence => 0,
         }
     }

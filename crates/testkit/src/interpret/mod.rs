@@ -11,6 +11,7 @@ mod memory;
 mod section;
 mod transaction;
 mod turns;
+mod unsettled;
 
 use crate::program::{Instr, Model, Program, REGISTERS};
 use landfall_explore::schedule::Process;

@@ -2,6 +2,7 @@
 //! that it shall, it is taken back, and its thread waits until something that it read is different. Where the search does say so, or
 //! where nobody else can go on, it stays, and its thread is left there (docs/design/algorithms.md).
 
+use super::unsettled::Unsettled;
 use super::{Interpreter, Status};
 use crate::program::{Instr, Operand, REGISTERS};
 use landfall_explore::schedule::Trace;
@@ -10,21 +11,29 @@ use std::rc::Rc;
 /// What a thread knows of the loops it is in.
 #[derive(Clone, Debug)]
 pub(super) struct Turns<'p> {
-    heads: Vec<Head<'p>>,
+    pub(super) heads: Vec<Head<'p>>,
     /// After a turn that was in vain: cells that it read, and what it found.
     pub(super) waits: Option<Vec<(u32, u64)>>,
     /// Nobody else goes on: its next turn stays, in vain or not.
-    last: bool,
+    pub(super) last: bool,
+    /// A turn was in vain but for stores that may still be in its store buffer.
+    pub(super) unsettled: Option<Unsettled>,
 }
 
 /// A place that is jumped back to, since the thread was there last.
 #[derive(Clone, Debug)]
-struct Head<'p> {
+pub(super) struct Head<'p> {
     pc: u32,
     regs: [u64; REGISTERS],
     reads: Vec<(u32, u64)>,
-    /// Cells that it has changed, and what they held before.
-    changed: Vec<(u32, u64)>,
+    /// Cells that it has changed where others see it, and what they held before.
+    pub(super) changed: Vec<(u32, u64)>,
+    /// All that it has changed, as it sees it itself: what was there, and what it wrote last.
+    pub(super) own: Vec<(u32, u64, u64)>,
+    /// How much it had put into its store buffer before; it has put more in there, before its first step, or since it last waited for that.
+    pub(super) entries: u32,
+    pub(super) pushes_early: bool,
+    pub(super) undrained: bool,
     /// The same by stores that are no transitions; cells that it read before such a store; and all that it has written.
     hidden: Vec<(u32, u64)>,
     read_first: Vec<u32>,
@@ -33,11 +42,11 @@ struct Head<'p> {
     lasting: bool,
     /// Its steps since, and where the first of them was taken.
     steps: usize,
-    begun: Option<Begun<'p>>,
+    pub(super) begun: Option<Begun<'p>>,
 }
 
 #[derive(Clone, Debug)]
-struct Begun<'p> {
+pub(super) struct Begun<'p> {
     at: usize,
     trailing: usize,
     /// Everything as it was, unless the search wants the step there.
@@ -111,6 +120,7 @@ impl Turns<'_> {
             heads: Vec::new(),
             waits: None,
             last: false,
+            unsettled: None,
         }
     }
 }
@@ -132,6 +142,11 @@ impl<'p> Interpreter<'p> {
                     before: before.clone(),
                 });
             }
+        }
+        let state = &self.threads[thread];
+        let instr = self.program.threads[thread].get(state.pc as usize);
+        if instr.is_some_and(|instr| !instr.leaves_buffer()) {
+            self.has_drained(thread);
         }
         let turns = &mut self.threads[thread].turns;
         turns.waits = None;
@@ -169,7 +184,7 @@ impl<'p> Interpreter<'p> {
         self.note_looked_at(cell);
         for head in &mut self.threads[thread].turns.heads {
             // Where it found two values, one of them is no longer there; unless it was its own.
-            let own = head.changed.iter().any(|&(at, _)| at == cell);
+            let own = head.own.iter().any(|&(at, ..)| at == cell);
             let hidden = head.hidden.iter().any(|&(at, _)| at == cell);
             if !hidden {
                 head.read_first.push(cell);
@@ -187,16 +202,7 @@ impl<'p> Interpreter<'p> {
         }
     }
 
-    /// A thread changes a cell; what it held before comes back, perhaps.
-    pub(super) fn note_change(&mut self, thread: usize, cell: u32, found: u64) {
-        for head in &mut self.threads[thread].turns.heads {
-            if !head.changed.iter().any(|&(at, _)| at == cell) {
-                head.changed.push((cell, found));
-            }
-        }
-    }
-
-    /// The same by a store that is no transition.
+    /// A thread changes a cell by a store that is no transition; what it held before comes back, perhaps.
     pub(super) fn note_hidden_change(&mut self, thread: usize, cell: u32, found: u64) {
         for head in &mut self.threads[thread].turns.heads {
             if !head.hidden.iter().any(|&(at, _)| at == cell) {
@@ -224,6 +230,9 @@ impl<'p> Interpreter<'p> {
                     let open = |&(at, found): &(u32, u64)| at == cell && found != now;
                     head.lasting |= head.changed.iter().chain(&head.hidden).any(open);
                 }
+                if let Some(turn) = &mut state.turns.unsettled {
+                    turn.touched(cell, now);
+                }
             }
         }
     }
@@ -240,12 +249,17 @@ impl<'p> Interpreter<'p> {
             .heads
             .iter()
             .position(|head| head.pc == pc);
+        let entries = self.entries(thread);
         let Some(known) = known else {
             self.threads[thread].turns.heads.push(Head {
                 pc,
                 regs,
                 reads: Vec::new(),
                 changed: Vec::new(),
+                own: Vec::new(),
+                entries,
+                pushes_early: false,
+                undrained: false,
                 hidden: Vec::new(),
                 read_first: Vec::new(),
                 written: Vec::new(),
@@ -258,23 +272,28 @@ impl<'p> Interpreter<'p> {
         let of = self.loop_of(thread, pc);
         let head = &mut self.threads[thread].turns.heads[known];
         let undone = |&(cell, found): &(u32, u64)| self.memory[cell as usize] == found;
-        let mut in_vain = head.regs == regs && !head.lasting && head.changed.iter().all(undone);
+        let as_it_was = head.own.iter().all(|&(_, found, left)| found == left);
+        let mut in_vain = head.regs == regs && !head.lasting && as_it_was;
         let left = head.hidden.iter().filter(|&change| !undone(change));
         let left: Vec<u32> = left.map(|&(cell, _)| cell).collect();
         if in_vain && !left.is_empty() {
             let read_first = left.iter().any(|cell| head.read_first.contains(cell));
-            in_vain = head.changed.is_empty()
+            in_vain = head.own.is_empty()
                 && head.begun.is_some()
                 && !read_first
                 && self.facts.borrow_mut().overlooks(of, &left);
         }
         let reads = std::mem::take(&mut head.reads);
+        let changed = std::mem::take(&mut head.changed);
+        let undrained = std::mem::take(&mut head.undrained);
+        let early = std::mem::take(&mut head.pushes_early);
+        let before = std::mem::replace(&mut head.entries, entries);
         let begun = head.begun.take();
         let alone = begun
             .as_ref()
             .is_some_and(|begun| at - begun.at == head.steps);
         head.regs = regs;
-        head.changed.clear();
+        head.own.clear();
         head.hidden.clear();
         head.read_first.clear();
         head.written.clear();
@@ -282,6 +301,12 @@ impl<'p> Interpreter<'p> {
         head.steps = 0;
         if !in_vain {
             self.threads[thread].turns.last = false;
+            return false;
+        }
+        let taken = alone && begun.as_ref().is_some_and(|begun| begun.before.is_some());
+        if undrained && (!taken || early) {
+            let turn = Unsettled::new(reads, changed, before..entries);
+            self.threads[thread].turns.unsettled.get_or_insert(turn);
             return false;
         }
         let state = &mut self.threads[thread];

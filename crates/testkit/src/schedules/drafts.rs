@@ -26,6 +26,10 @@ pub enum Draft {
     AwaitSum(u8, u8, u64),
     /// Spins until the variable, read under a lock, holds this.
     AwaitLocked(u8, u8, u64),
+    /// Spins until the second variable holds this, read while the first one is 1: exchanged for that, and stored back.
+    AwaitSpinning(u8, u8, u64),
+    /// The same with stores behind a fence: 9, and 0 again.
+    Keep(u8, u8, u64),
     /// Adds one by a compare-and-swap, until it succeeds.
     Count(u8),
     /// Exchanges the first variable for 9 and looks at the second, and puts 0 back unless that holds this.

@@ -4,6 +4,7 @@ pub mod agree;
 pub mod agree_reads;
 mod drafts;
 pub mod durable;
+mod loops;
 mod objects;
 mod queue;
 pub mod read_from;
@@ -14,6 +15,7 @@ pub mod transactions;
 use crate::program::*;
 pub use drafts::{Draft, draft, draft_of_all, shape};
 use durable::{Durable, FLUSH};
+use loops::Cell;
 use objects::Object;
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::BTreeSet;
@@ -118,111 +120,20 @@ pub fn build(shape: &[Vec<Draft>], order: Order) -> Program {
                         value: 1.into(),
                     });
                 }
-                Draft::Await(v, wanted) => {
-                    let head = code.len() as u32;
-                    let to = fresh();
-                    code.push(Instr::Load {
-                        to,
-                        at: at(vars, v),
-                        order,
-                    });
-                    code.push(Instr::JumpIf {
-                        a: to.into(),
-                        cmp: Cmp::Ne,
-                        b: wanted.into(),
-                        to: head,
-                    });
-                }
-                Draft::SpinLock(v) => {
-                    let head = code.len() as u32;
-                    let to = fresh();
-                    code.push(Instr::Rmw {
-                        to,
-                        at: at(vars, v),
-                        op: Op::Second,
-                        value: 1.into(),
-                    });
-                    code.push(Instr::JumpIf {
-                        a: to.into(),
-                        cmp: Cmp::Ne,
-                        b: 0.into(),
-                        to: head,
-                    });
-                }
-                Draft::AwaitSum(v, w, wanted) => {
-                    let head = code.len() as u32;
-                    let (a, b) = (fresh(), fresh());
-                    for (to, var) in [(a, v), (b, w)] {
-                        let at = at(vars, var);
-                        code.push(Instr::Load { to, at, order });
-                    }
-                    code.push(Instr::Calc {
-                        to: a,
-                        a: a.into(),
-                        op: Op::Add,
-                        b: b.into(),
-                    });
-                    code.push(repeat_unless(a, wanted, head));
-                }
                 Draft::AwaitLocked(l, ..) if held.contains(&l) => {}
-                Draft::AwaitLocked(l, v, wanted) => {
+                Draft::Await(..)
+                | Draft::SpinLock(_)
+                | Draft::AwaitSum(..)
+                | Draft::AwaitLocked(..)
+                | Draft::AwaitSpinning(..)
+                | Draft::Count(_)
+                | Draft::Announce(..)
+                | Draft::Keep(..) => {
                     let head = code.len() as u32;
-                    let to = fresh();
-                    code.push(Instr::Sync(Sync::Lock, at(locks, l)));
-                    code.push(Instr::Load {
-                        to,
-                        at: at(vars, v),
-                        order,
-                    });
-                    code.push(Instr::Sync(Sync::Unlock, at(locks, l)));
-                    code.push(repeat_unless(to, wanted, head));
-                }
-                Draft::Count(v) => {
-                    let head = code.len() as u32;
-                    let (to, new, at) = (fresh(), fresh(), at(vars, v));
-                    code.push(Instr::Load { to, at, order });
-                    code.push(Instr::Calc {
-                        to: new,
-                        a: to.into(),
-                        op: Op::Add,
-                        b: 1.into(),
-                    });
-                    code.push(Instr::Cas {
-                        to: new,
-                        at,
-                        expect: to.into(),
-                        new: new.into(),
-                    });
-                    code.push(Instr::JumpIf {
-                        a: new.into(),
-                        cmp: Cmp::Ne,
-                        b: to.into(),
-                        to: head,
-                    });
-                }
-                Draft::Announce(v, w, wanted) => {
-                    let head = code.len() as u32;
-                    let (old, to) = (fresh(), fresh());
-                    let exchange = |value: u64| Instr::Rmw {
-                        to: old,
-                        at: at(vars, v),
-                        op: Op::Second,
-                        value: value.into(),
-                    };
-                    code.push(exchange(9));
-                    code.push(Instr::Load {
-                        to,
-                        at: at(vars, w),
-                        order,
-                    });
-                    code.push(Instr::JumpIf {
-                        a: to.into(),
-                        cmp: Cmp::Eq,
-                        b: wanted.into(),
-                        to: head + 5,
-                    });
-                    code.push(exchange(0));
-                    code.push(Instr::Jump(head));
+                    code.extend(loops::code(*draft, head, order, fresh, |of| match of {
+                        Cell::Variable(number) => at(vars, number),
+                        Cell::Lock(number) => at(locks, number),
+                    }));
                 }
                 Draft::Try(l) if held.contains(&l) => {}
                 Draft::Try(l) => {
@@ -263,15 +174,6 @@ pub fn build(shape: &[Vec<Draft>], order: Order) -> Program {
         program.thread(code);
     }
     program
-}
-
-fn repeat_unless(reg: Reg, wanted: u64, head: u32) -> Instr {
-    Instr::JumpIf {
-        a: reg.into(),
-        cmp: Cmp::Ne,
-        b: wanted.into(),
-        to: head,
-    }
 }
 
 /// The program with every turn of a loop the last: who would jump back waits for ever instead.

@@ -124,6 +124,7 @@ pub(in super::super) fn commit(thread: usize, stream: u8) {
     match first.kind.get() {
         Kind::Store => {
             let (left, mut found) = take(thread, at);
+            turns::committed(thread, (address, length), (found, left));
             let object = pack(address, length);
             let dead = frames::refuses(thread, address, length);
             if dead {
@@ -185,7 +186,6 @@ fn take(thread: usize, at: usize) -> (u64, u64) {
             digest(entry.covered(), length)
         } else {
             hide();
-            turns::touched(thread, address as u64, length);
             let found = visible::found(address, length);
             match entry.outdated.get() {
                 0 => visible::perform(address, entry.stored(), length, flags, origin),
@@ -196,6 +196,7 @@ fn take(thread: usize, at: usize) -> (u64, u64) {
         (left, found)
     };
     gone(thread, at);
+    turns::touched(thread, address as u64, length, Some(found));
     if found != left {
         turns::changed(thread, address as u64, length);
     }

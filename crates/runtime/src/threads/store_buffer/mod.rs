@@ -20,7 +20,7 @@ use core::ops::Range;
 use landfall_vocab::record::{self, step};
 use landfall_vocab::window::LINE;
 pub(super) use leaving::{commit, goes_past, leaving, next_step, of_process};
-pub(super) use overlay::show;
+pub(super) use overlay::{seen_by, show};
 
 /// Stores one thread may have waiting: far more than any processor has.
 const ROOM: usize = 1024;
@@ -76,6 +76,8 @@ struct Buffer {
     /// Stores, flushes and fences since the thread last waited for its stores, whether they waited here or went past: how many had to wait
     /// is a question of the schedule, when there are too many is none.
     unfenced: Cell<usize>,
+    /// All that ever went in here, but for what was taken out again.
+    pushed: Cell<u32>,
     /// Write-backs since then, whether they waited for an entry or not.
     written_back: Cell<usize>,
 }
@@ -125,6 +127,7 @@ pub(super) fn begin(before: usize) {
         buffer.streaming.set(0);
         buffer.streamed.set(0);
         buffer.unfenced.set(0);
+        buffer.pushed.set(0);
         buffer.written_back.set(0);
     }
 }
@@ -176,6 +179,7 @@ pub(super) fn is_unfenced(thread: usize) -> bool {
 
 /// All that a thread has stored so far comes before what it will store.
 pub(super) fn fenced(thread: usize) {
+    super::turns::drained(thread);
     of(thread).streamed.set(0);
     of(thread).unfenced.set(0);
     of(thread).written_back.set(0);
@@ -305,6 +309,7 @@ fn add(me: usize, kind: Kind, address: usize, origin: Origin) -> &'static Entry 
     entry.gone.set(false);
     entry.outdated.set(0);
     buffer.tail.set(buffer.tail.get() + 1);
+    buffer.pushed.set(buffer.pushed.get() + 1);
     if is_empty(me) {
         buffers().waiting.insert(me);
         buffers()
@@ -312,6 +317,40 @@ fn add(me: usize, kind: Kind, address: usize, origin: Origin) -> &'static Entry 
             .set(buffers().waiting_count.get() + 1);
     }
     entry
+}
+
+/// How much a thread has put in here.
+pub(super) fn pushed(thread: usize) -> u32 {
+    of(thread).pushed.get()
+}
+
+/// Is so much that the running thread put in last still here?
+pub(super) fn may_take_out(me: usize, count: usize) -> bool {
+    let buffer = of(me);
+    let places = buffer.places();
+    let newest = places.end.saturating_sub(count).max(places.start)..places.end;
+    let waits = |entry: &Entry| entry.kind.get() == Kind::Store && !entry.gone.get();
+    buffer.streaming.get() == 0
+        && newest.len() == count
+        && buffer.followers.get() == 0
+        && buffer.entries[newest].iter().all(waits)
+}
+
+/// Takes that out: memory holds what it would with these stores behind each other, and nobody has seen it without them.
+pub(super) fn take_out(me: usize, count: usize) {
+    let buffer = of(me);
+    show(me);
+    buffer.tail.set(buffer.tail.get() - count);
+    buffer.pushed.set(buffer.pushed.get() - count as u32);
+    buffer
+        .unfenced
+        .set(buffer.unfenced.get().saturating_sub(count));
+    if buffer.head.get() == buffer.tail.get() {
+        buffers().waiting.remove(me);
+        buffers()
+            .waiting_count
+            .set(buffers().waiting_count.get() - 1);
+    }
 }
 
 /// The running thread flushes or fences.

@@ -1,12 +1,14 @@
 //! Whose stores are in memory: those of the thread that runs are put there, and what they cover is kept.
 
+use super::super::visible::digest;
 use super::super::{MOST, tables};
-use super::{Entry, buffers, of};
+use super::{Entry, Kind, buffers, of};
 use crate::memory::bytes;
 use crate::memory::shadow::{is_persistent, view};
 use crate::run::call_stack;
 use crate::state::run;
 use core::ops::Range;
+use landfall_vocab::window::LINE;
 
 impl Entry {
     /// Where it stores to.
@@ -96,6 +98,41 @@ pub(super) fn hide() {
         }
     }
     buffers().shown.set(MOST);
+}
+
+/// What a thread would find in bytes of one line, whoever runs: as one word.
+pub(in super::super) fn seen_by(thread: usize, address: usize, length: usize) -> u64 {
+    let mut found = [0u8; LINE as usize];
+    let found = &mut found[..length.min(LINE as usize)];
+    // SAFETY: the thread has read there.
+    unsafe { bytes::copy(found.as_mut_ptr(), view(address as *const u8), found.len()) };
+    let mut put = |entry: &Entry, from: *const u8| {
+        for at in (0..entry.length.get()).filter(|at| entry.outdated.get() >> at & 1 == 0) {
+            let place = (entry.address.get() + at).wrapping_sub(address);
+            if let Some(byte) = found.get_mut(place) {
+                // SAFETY: an entry has room for so much.
+                *byte = unsafe { *from.add(at) };
+            }
+        }
+    };
+    let is_there = |entry: &&Entry| entry.kind.get() == Kind::Store && !entry.gone.get();
+    let shown = buffers().shown.get();
+    if shown != thread {
+        if shown < MOST {
+            let buffer = of(shown);
+            let newest = buffer.entries[buffer.places()].iter().rev();
+            newest
+                .filter(is_there)
+                .for_each(|entry| put(entry, entry.covered()));
+        }
+        let buffer = of(thread);
+        let oldest = buffer.entries[buffer.places()].iter();
+        oldest
+            .filter(is_there)
+            .for_each(|entry| put(entry, entry.stored()));
+    }
+    // SAFETY: it is there.
+    unsafe { digest(found.as_ptr(), found.len()) }
 }
 
 /// The part of a thread's stack below its last call of ours: where functions had their variables that have returned, and where we

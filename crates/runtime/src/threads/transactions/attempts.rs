@@ -9,7 +9,7 @@ use super::super::context::Step;
 use super::super::sets::ProcessSet;
 use super::super::steps::point;
 use super::super::visible::READ;
-use super::super::{MOST, on, repeated, sleep_sets, store_buffer, tables, threads, turns};
+use super::super::{on, repeated, sleep_sets, store_buffer, tables, threads, turns};
 use super::status;
 use crate::run::shared::{self, trace_len};
 use crate::run::trace::{self, Origin};
@@ -95,8 +95,7 @@ fn ask(origin: Origin) -> bool {
     sleep_sets::executed(place, 1, false);
     if yes {
         // Whoever only tries again because of that could have gone on.
-        turns::read(me, place, 1);
-        turns::changed(MOST, place, 1);
+        turns::read_and_changed(me, place);
     }
     yes
 }

@@ -213,8 +213,10 @@ fn commit() {
     now.footprint.each_written(|address, length, found| {
         let place = address as u64;
         sleep_sets::executed(place, length, true);
-        turns::touched(me, place, length);
-        turns::change(me, address, length, found, false);
+        turns::touched(me, place, length, Some(found));
+        // SAFETY: the transaction has written there.
+        let left = unsafe { super::visible::found(address, length) };
+        turns::change(me, (address, length), (found, left), false);
         turns::changed(me, place, length);
     });
     rollback().commits();
@@ -347,10 +349,10 @@ pub(super) fn did(access: &Access, [found, left, expected]: [u64; 3]) {
     let place = address as u64;
     if !writes || access.flags & LOCKED != 0 {
         sleep_sets::executed(place, length, false);
-        turns::read(me, place, length);
+        turns::read(me, place, length, found);
     }
     if writes || !store_buffer::covers(me, address, length) {
-        turns::touched(me, place, length);
+        turns::touched(me, place, length, writes.then_some(found));
     }
     if writes && found != left && !transaction().footprint.writes(address, length, found) {
         abort(status::CAPACITY)

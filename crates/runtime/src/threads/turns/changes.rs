@@ -1,7 +1,8 @@
 //! What a thread has changed since it was at the head of a loop, and what of that is left.
 
 use super::super::{leftovers, visible};
-use super::{Change, FORGOTTEN, Head, Turns, of, overlap};
+use super::noted::overlap;
+use super::{Change, FORGOTTEN, Head, Turns, View, of};
 use crate::memory::bytes;
 use crate::run::trace::Origin;
 use core::cell::Cell;
@@ -44,7 +45,8 @@ impl Turns {
         if self.undone(was.changes, left.clone()) {
             return Leaves::Nothing;
         }
-        let outside = |change: &Change| !left.contains(&change.address);
+        let outside =
+            |change: &Change| !left.contains(&change.address) && change.view != View::Others;
         let mut all = changes.iter().map(Cell::get).filter(outside);
         // Who gives a lock back, or stores what others wait for, may tell them of the rest.
         let plain = all.all(|change| change.hidden && change.length <= 8);
@@ -57,7 +59,12 @@ impl Turns {
             })
         };
         let mut remain = (0..changes.len()).filter(|&at| !is_undone(changes, at, &left));
-        match plain && was.locks == self.locks.get() && was.begun && !self.many.get() {
+        match plain
+            && !was.undrained
+            && was.locks == self.locks.get()
+            && was.begun
+            && !self.many.get()
+        {
             true if !remain.any(reads_first) => Leaves::Leftovers,
             _ => Leaves::Changes,
         }
@@ -78,7 +85,7 @@ impl Turns {
     pub(super) fn take_leftovers_back(&self, was: &Head, left: &Range<usize>) {
         for change in self.changes(was.changes).iter().rev() {
             let change = change.get();
-            if !left.contains(&change.address) {
+            if !left.contains(&change.address) && change.view != View::Others {
                 let from = (&raw const change.before).cast();
                 // SAFETY: the thread has written there, no more than a word at once.
                 unsafe { bytes::copy(change.address as *mut u8, from, change.length) };
@@ -87,22 +94,36 @@ impl Turns {
     }
 }
 
-/// Do bytes hold what they did before one of these changes, or were they told of before, or are they nobody's?
+/// Do bytes hold what they did before one of these changes, as its thread sees them, or were they told of before, or are they nobody's?
 fn is_undone(changes: &[Cell<Change>], at: usize, left: &Range<usize>) -> bool {
     let Change {
         address,
         length,
         before,
+        hidden,
+        view,
         ..
     } = changes[at].get();
-    let first = |other: &Cell<Change>| {
+    let own = |other: &Change| other.view != View::Others;
+    let same = |other: &Cell<Change>| {
         let other = other.get();
-        other.address == address && other.length == length
+        own(&other) && (other.address, other.length) == (address, length)
     };
-    left.contains(&address)
-        || changes[..at].iter().any(first)
+    if view == View::Others || left.contains(&address) || changes[..at].iter().any(same) {
+        return true;
+    }
+    let in_part = |other: &Cell<Change>| {
+        let other = other.get();
+        own(&other)
+            && (other.hidden || (other.address, other.length) != (address, length))
+            && overlap(other.address as u64, other.length, address as u64, length)
+    };
+    // What it wrote last: others may have stored there since, which is no part of the turn.
+    match changes.iter().rfind(|other| same(other)) {
+        Some(last) if !hidden && !changes.iter().any(in_part) => last.get().left == before,
         // SAFETY: the thread has just written there.
-        || unsafe { visible::found(address, length) } == before
+        _ => unsafe { visible::found(address, length) == before },
+    }
 }
 
 /// The heads at which a thread was, and when it was there last.

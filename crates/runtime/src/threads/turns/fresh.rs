@@ -2,7 +2,7 @@
 //! looks, waits, and comes back there: had it come later, it would have looked only then. So such a wait ends only where another thread
 //! might have been woken instead; what follows otherwise is what follows if it had not waited (docs/design/algorithms.md §3).
 
-use super::super::{block, on, tables, threads, wakes};
+use super::super::{block, on, store_buffer, tables, threads, wakes};
 use super::{Head, Held, LoopHead, Turns, digest, of};
 use crate::run::trace::Site;
 use core::cell::Cell;
@@ -30,6 +30,7 @@ pub(in crate::threads) fn untouched(thread: usize) -> LoopHead {
     let untouched = heads.find(is_latest).is_some_and(|head| {
         head.lasting == turns.lasting.get()
             && head.balance == turns.balance.get()
+            && head.pushed == store_buffer::pushed(thread)
             && turns.undone(head.changes, 0..0)
     });
     if untouched { latest } else { LoopHead::NONE }
@@ -56,6 +57,7 @@ pub(in crate::threads) fn woken(thread: usize) {
     let turns = of(thread);
     turns.woken_lasting.set(turns.lasting.get());
     turns.woken_changes.set(turns.change_count.get());
+    turns.woken_pushed.set(store_buffer::pushed(thread));
 }
 
 /// The running thread tells others of places on its stack.
@@ -92,6 +94,7 @@ unsafe extern "C" fn __lf_waits(
             && head.kept == kept
             && head.lasting == turns.lasting.get()
             && head.balance == turns.balance.get()
+            && head.pushed == store_buffer::pushed(me)
             && head.locks == turns.locks.get()
             && !turns.many.get()
             && turns.undone(head.changes, below);

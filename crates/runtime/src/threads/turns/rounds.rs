@@ -2,7 +2,7 @@
 //! a later look finds something else, then so does the first one, if it comes as late, and nobody knows the number behind the loop. So the
 //! first look is a step, and if it is in vain all others happen with it (docs/design/algorithms.md §3).
 
-use super::super::{tables, threads, visible};
+use super::super::{store_buffer, tables, threads, visible};
 use super::changes::Leaves;
 use super::{Head, Turns, of};
 use crate::run::trace::Origin;
@@ -35,6 +35,7 @@ pub(super) struct Rounds {
     lasting: Cell<u64>,
     changes: Cell<usize>,
     balance: Cell<u64>,
+    pushed: Cell<u32>,
     /// What lies below are frames of functions that the loop calls.
     floor: Cell<usize>,
 }
@@ -55,6 +56,7 @@ impl Turns {
             let looked_once = was.begun
                 && self.own.get() == was.before.own + 1
                 && rounds.step.get() == self.own.get()
+                && was.pushed == now.pushed
                 && was.locks == self.locks.get();
             if !looked_once || was.seen || self.leaves(&was, below) != Leaves::Nothing {
                 return false;
@@ -64,6 +66,7 @@ impl Turns {
             rounds.lasting.set(self.lasting.get());
             rounds.changes.set(self.change_count.get());
             rounds.balance.set(self.balance.get());
+            rounds.pushed.set(now.pushed);
             rounds.floor.set(floor);
         } else if !self.is_idle() {
             return false;
@@ -87,9 +90,11 @@ impl Turns {
     /// Has the thread done nothing since it looks again?
     fn is_idle(&self) -> bool {
         let rounds = &self.rounds;
-        let (low, _) = tables().contexts[threads().current.get()].stack.get();
+        let me = threads().current.get();
+        let (low, _) = tables().contexts[me].stack.get();
         rounds.lasting.get() == self.lasting.get()
             && rounds.balance.get() == self.balance.get()
+            && rounds.pushed.get() == store_buffer::pushed(me)
             && self.undone(rounds.changes.get(), low..rounds.floor.get())
     }
 }

@@ -2,6 +2,7 @@
 //! after any time: time jumps, further with each such turn, and then stands still, so that a loop which goes on whatever the time is waits like
 //! others.
 
+use super::super::{store_buffer, threads};
 use super::{HEADS, Head, Turns, of};
 use crate::run::shared::control;
 use crate::syscalls::clock::{self, SECOND};
@@ -49,7 +50,10 @@ impl Turns {
         if time.before[at].get() == time.looks.get() || time.stands() {
             return false;
         }
-        let idle = was.lasting == self.lasting.get() && was.balance == self.balance.get();
+        let me = threads().current.get();
+        let idle = was.lasting == self.lasting.get()
+            && was.balance == self.balance.get()
+            && was.pushed == store_buffer::pushed(me);
         if !idle || was.seen || !self.only_knows(was, below) {
             time.goes_on();
             return false;
