@@ -11,7 +11,7 @@ use object::{Object, ObjectSection};
 use std::sync::Arc;
 
 pub use inside::TypeAt;
-pub use locals::{CalledFunction, FunctionAt, Local};
+pub use locals::{CalledFunction, FunctionAt, StackVariable};
 
 type Bytes = EndianArcSlice<RunTimeEndian>;
 type MemberEntry<'a> = DebuggingInformationEntry<'a, 'a, Bytes>;

@@ -2,7 +2,7 @@
 
 use crate::sources::SourceTexts;
 use landfall_finding::{Member, Place};
-use landfall_native::members::{CalledFunction, FunctionAt, Local, Members};
+use landfall_native::members::{CalledFunction, FunctionAt, Members, StackVariable};
 use landfall_native::{
     Activation, ClientScript, Execution, Origin, Position, Record, RecordKind, Server, Sites,
     Symbols,
@@ -70,7 +70,7 @@ pub(crate) struct ProgramNames {
     /// Names of variables that are always there, read when first asked for.
     always: RefCell<Option<HashSet<String>>>,
     /// By a return address, how far from the stack pointer there, and where the frame is.
-    locals: RefCell<HashMap<(u64, u64, u64), Option<Local>>>,
+    locals: RefCell<HashMap<(u64, u64, u64), Option<StackVariable>>>,
 }
 
 impl ProgramNames {
@@ -195,7 +195,7 @@ impl ProgramNames {
 
     /// What of the stack of a function, while it is being called, lies at an address: one of its variables, or something without a
     /// name.
-    pub(crate) fn local(&self, activation: &Activation, address: u64) -> Option<Local> {
+    pub(crate) fn local(&self, activation: &Activation, address: u64) -> Option<StackVariable> {
         let key = (
             activation.code,
             address.wrapping_sub(activation.pointer),
@@ -209,7 +209,7 @@ impl ProgramNames {
         found
     }
 
-    fn find_local(&self, activation: &Activation, address: u64) -> Option<Local> {
+    fn find_local(&self, activation: &Activation, address: u64) -> Option<StackVariable> {
         let members = self
             .members
             .get_or_init(|| self.symbols.members())

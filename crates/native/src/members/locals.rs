@@ -22,7 +22,7 @@ pub struct CalledFunction {
 
 /// A variable of a function, and what of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Local {
+pub struct StackVariable {
     /// Whose it is, as a user calls it: `main`, `Pool::run`.
     pub function: String,
     pub variable: String,
@@ -43,13 +43,13 @@ struct Search<'a> {
     base: Option<u64>,
     address: u64,
     /// Said of this place in the code; the innermost block comes last.
-    found: Option<Found>,
+    found: Option<VariableThere>,
     /// Said of other places in the code.
-    elsewhere: Vec<Found>,
+    elsewhere: Vec<VariableThere>,
 }
 
 /// A variable that lies there.
-struct Found {
+struct VariableThere {
     of: TypeAt,
     /// Which byte of it.
     within: u64,
@@ -92,7 +92,12 @@ impl Members {
     }
 
     /// Which of its variables lies at an address.
-    pub fn local(&self, of: FunctionAt, called: &CalledFunction, address: u64) -> Option<Local> {
+    pub fn local(
+        &self,
+        of: FunctionAt,
+        called: &CalledFunction,
+        address: u64,
+    ) -> Option<StackVariable> {
         let unit = self.units.get(of.unit)?;
         let mut tree = unit.entries_tree(Some(of.offset)).ok()?;
         let root = tree.root().ok()?;
@@ -112,7 +117,7 @@ impl Members {
         let alone = search.elsewhere.len() == 1;
         let found = search.found;
         let found = found.or_else(|| search.elsewhere.pop().filter(|_| alone))?;
-        Some(Local {
+        Some(StackVariable {
             function: self.called(unit, found.inlined.unwrap_or(of.offset))?,
             variable: found.variable,
             path: self.path(found.of, found.within),
@@ -181,7 +186,7 @@ impl Members {
                             unit: number,
                             offset: of,
                         };
-                        let found = Found {
+                        let found = VariableThere {
                             of,
                             within,
                             variable,
