@@ -67,6 +67,7 @@ pub(crate) fn events(
             | RecordKind::Alloc
             | RecordKind::Free
             | RecordKind::Stack
+            | RecordKind::Activations
             | RecordKind::Asm
             | RecordKind::Blocked
             | RecordKind::Misuse

@@ -143,6 +143,8 @@ pub struct Threading {
     pub most_steps: Option<u64>,
     /// Steps are announced with their call stacks.
     pub announced: bool,
+    /// And with where on their stacks variables are.
+    pub named: bool,
     /// A turn of a loop that was in vain happens where the schedule says so, and its thread goes on: the schedule is another one's.
     pub turns: bool,
     /// What a turn in vain leaves behind is overlooked, unless somebody reads it later.

@@ -69,8 +69,8 @@ pub use parts::{is_channel, part_of_memory, persistent_offset};
 pub use program::{FreshBlocks, HeapChecks, MallocMetadata, Program};
 pub use said::{Saying, SayingKind, sayings};
 pub use schedule::{
-    Cut, EverySchedule, FailedSchedule, Model, NamedBlock, Naming, NativeThreads, Sealing,
-    Unfinished, Unseen, UnseenKind,
+    Activation, Activations, Cut, EverySchedule, FailedSchedule, Model, NamedBlock, Naming,
+    NativeThreads, Sealing, Unfinished, Unseen, UnseenKind,
 };
 pub use server::Server;
 pub use sites::{Position, Sites, is_inside_pmdk};

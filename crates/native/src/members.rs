@@ -1,6 +1,7 @@
 //! Structs and their members, from the debug information of the program: which one a name in the source is about.
 
 mod inside;
+mod locals;
 
 use gimli::{
     AttributeValue, DebuggingInformationEntry, Dwarf, EndianArcSlice, Reader, RunTimeEndian,
@@ -10,6 +11,7 @@ use object::{Object, ObjectSection};
 use std::sync::Arc;
 
 pub use inside::TypeAt;
+pub use locals::{CalledFunction, FunctionAt, StackVariable};
 
 type Bytes = EndianArcSlice<RunTimeEndian>;
 type MemberEntry<'a> = DebuggingInformationEntry<'a, 'a, Bytes>;

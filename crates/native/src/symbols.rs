@@ -25,6 +25,8 @@ pub struct Symbols {
     loaders: RefCell<HashMap<String, Option<Loader>>>,
     /// What was looked up already: by file, then by address.
     known: RefCell<HashMap<String, HashMap<u64, Option<Position>>>>,
+    /// Calls before return addresses.
+    calls: RefCell<HashMap<u64, Vec<Position>>>,
 }
 
 impl std::fmt::Debug for Symbols {
@@ -46,6 +48,7 @@ impl Symbols {
             executable,
             loaders: RefCell::default(),
             known: RefCell::default(),
+            calls: RefCell::default(),
         }
     }
 
@@ -64,6 +67,49 @@ impl Symbols {
         let address = address.checked_sub(1)?;
         let (path, offset) = self.locate(address)?;
         self.look_up(path, offset)
+    }
+
+    /// The calls before a return address, innermost first: of what was inlined there, and of the function itself.
+    pub fn return_addresses(&self, address: u64) -> Vec<Position> {
+        if let Some(known) = self.calls.borrow().get(&address) {
+            return known.clone();
+        }
+        let own = self.return_address(address);
+        let located = address.checked_sub(1).and_then(|at| self.locate(at));
+        let mut all = located.map_or_else(Vec::new, |(path, offset)| self.inlined(path, offset));
+        match (all.last_mut(), own) {
+            (Some(last), Some(own)) => last.function = own.function,
+            (_, own) => all.extend(own),
+        }
+        self.calls.borrow_mut().insert(address, all.clone());
+        all
+    }
+
+    /// Positions in functions that were inlined, and in the one around them; nothing where none was.
+    fn inlined(&self, path: &str, offset: u64) -> Vec<Position> {
+        let loaders = self.loaders.borrow();
+        let loader = loaders.get(path).and_then(Option::as_ref);
+        let Some(Ok(mut frames)) = loader.map(|loader| loader.find_frames(offset)) else {
+            return Vec::new();
+        };
+        let mut all = Vec::new();
+        while let Ok(Some(frame)) = frames.next() {
+            let at = frame.location;
+            let name = frame
+                .function
+                .and_then(|of| Some(demangled(&of.raw_name().ok()?)));
+            all.push(Position {
+                file: at
+                    .as_ref()
+                    .and_then(|at| at.file)
+                    .unwrap_or_default()
+                    .to_owned(),
+                line: at.as_ref().and_then(|at| at.line).unwrap_or(0),
+                column: at.as_ref().and_then(|at| at.column).unwrap_or(0),
+                function: name.unwrap_or_default(),
+            });
+        }
+        if all.len() < 2 { Vec::new() } else { all }
     }
 
     /// The functions that a return address lies in, the inlined ones first.
@@ -145,6 +191,11 @@ impl Symbols {
     /// Is this file the program itself?
     pub fn is_executable(&self, file: &str) -> bool {
         file == self.executable
+    }
+
+    /// Where the executable's file has this address of its code.
+    pub fn in_file(&self, address: u64) -> Option<u64> {
+        address.checked_sub(self.load_address)
     }
 
     /// The part of a variable that lies at this address, as the source writes it.

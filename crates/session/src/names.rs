@@ -2,12 +2,13 @@
 
 use crate::sources::SourceTexts;
 use landfall_finding::{Member, Place};
-use landfall_native::members::Members;
+use landfall_native::members::{CalledFunction, FunctionAt, Members, StackVariable};
 use landfall_native::{
-    ClientScript, Execution, Origin, Position, Record, RecordKind, Server, Sites, Symbols,
+    Activation, ClientScript, Execution, Origin, Position, Record, RecordKind, Server, Sites,
+    Symbols,
 };
 use std::cell::{OnceCell, RefCell};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
 /// A position, with its path as somebody in that directory would write it.
@@ -64,6 +65,12 @@ pub(crate) struct ProgramNames {
     /// Source files, read when first asked for.
     files: RefCell<HashMap<String, Option<landfall_repair::StoresOfFile>>>,
     named: RefCell<HashMap<Lead, Option<Member>>>,
+    /// By addresses of code in the executable's file.
+    functions: RefCell<HashMap<u64, Option<FunctionAt>>>,
+    /// Names of variables that are always there, read when first asked for.
+    always: RefCell<Option<HashSet<String>>>,
+    /// By a return address, how far from the stack pointer there, and where the frame is.
+    locals: RefCell<HashMap<(u64, u64, u64), Option<StackVariable>>>,
 }
 
 impl ProgramNames {
@@ -76,6 +83,9 @@ impl ProgramNames {
             members: OnceCell::new(),
             files: RefCell::default(),
             named: RefCell::default(),
+            functions: RefCell::default(),
+            always: RefCell::default(),
+            locals: RefCell::default(),
         }
     }
 
@@ -172,6 +182,65 @@ impl ProgramNames {
         })
     }
 
+    /// Has the program a variable of this name that is always there?
+    pub(crate) fn has_variable(&self, name: &str) -> bool {
+        let members = self.members.get_or_init(|| self.symbols.members());
+        let mut known = self.always.borrow_mut();
+        let known = known.get_or_insert_with(|| {
+            let members = members.as_ref();
+            members.map_or_else(HashSet::new, Members::variables)
+        });
+        known.contains(name)
+    }
+
+    /// What of the stack of a function, while it is being called, lies at an address: one of its variables, or something without a
+    /// name.
+    pub(crate) fn local(&self, activation: &Activation, address: u64) -> Option<StackVariable> {
+        let key = (
+            activation.code,
+            address.wrapping_sub(activation.pointer),
+            activation.frame.wrapping_sub(activation.pointer),
+        );
+        if let Some(known) = self.locals.borrow().get(&key) {
+            return known.clone();
+        }
+        let found = self.find_local(activation, address);
+        self.locals.borrow_mut().insert(key, found.clone());
+        found
+    }
+
+    fn find_local(&self, activation: &Activation, address: u64) -> Option<StackVariable> {
+        let members = self
+            .members
+            .get_or_init(|| self.symbols.members())
+            .as_ref()?;
+        let at = self.symbols.in_file(activation.code)?.checked_sub(1)?;
+        let mut functions = self.functions.borrow_mut();
+        let function = functions
+            .entry(at)
+            .or_insert_with(|| members.function_at(at));
+        let called = CalledFunction {
+            at,
+            stack_pointer: activation.pointer,
+            frame_pointer: (activation.frame != 0).then_some(activation.frame),
+        };
+        members.local((*function)?, &called, address)
+    }
+
+    /// The function that is being called there.
+    pub(crate) fn function_called(&self, activation: &Activation) -> Option<String> {
+        let members = self
+            .members
+            .get_or_init(|| self.symbols.members())
+            .as_ref()?;
+        let at = self.symbols.in_file(activation.code)?.checked_sub(1)?;
+        let mut functions = self.functions.borrow_mut();
+        let function = functions
+            .entry(at)
+            .or_insert_with(|| members.function_at(at));
+        members.name_of((*function)?)
+    }
+
     /// What leads from an object of that type, or from the first of several, to a byte: `->stop_`, `[2].next`.
     pub(crate) fn part_of_type(&self, of: &str, offset: u64) -> Option<String> {
         let members = self
@@ -221,10 +290,11 @@ impl ProgramNames {
 
     /// Return addresses as places, innermost first; what has no line in the source is left out.
     pub(crate) fn frames(&self, stack: &[u64]) -> Vec<Place> {
-        let known = |frame: &u64| self.symbols.return_address(*frame).filter(|at| at.line > 0);
+        let known = |frame: &u64| self.symbols.return_addresses(*frame);
         stack
             .iter()
-            .filter_map(known)
+            .flat_map(known)
+            .filter(|at| at.line > 0)
             .map(|at| self.at(&at))
             .collect()
     }

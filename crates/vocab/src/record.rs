@@ -83,6 +83,10 @@ kinds!(
     /// Before a step, or at the end: who could have gone besides the first 64 processes. In place of a thread, which word of the set
     /// (from 1 on), and the third word is that.
     Others = 28,
+    /// Behind a call stack, where people are told of variables: where the functions of the program keep theirs. The third word counts
+    /// the words after it, three for each, innermost first: the return address into it, the stack pointer there, its frame (zero if
+    /// nobody knows).
+    Activations = 29,
 );
 
 impl RecordKind {
@@ -107,12 +111,16 @@ impl RecordKind {
                 | RecordKind::Others
                 | RecordKind::Started
                 | RecordKind::Identity
+                | RecordKind::Activations
         )
     }
 
     /// Is it no event of the program, but said about others: who called, which block of the heap is whose?
     pub const fn is_aside(self) -> bool {
-        matches!(self, RecordKind::Stack | RecordKind::Block)
+        matches!(
+            self,
+            RecordKind::Stack | RecordKind::Block | RecordKind::Activations
+        )
     }
 
     /// Is `low` a byte mask?
@@ -136,6 +144,7 @@ impl RecordKind {
                 | RecordKind::Started
                 | RecordKind::Identity
                 | RecordKind::Others
+                | RecordKind::Activations
         )
     }
 }
@@ -538,7 +547,7 @@ impl Record {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Traced<'a> {
     pub record: Record,
-    /// Bytes of a `Run`, return addresses of a `Stack`, words behind a `Step` or an `Access`.
+    /// Bytes of a `Run`, return addresses of a `Stack`, activations, words behind a `Step` or an `Access`.
     pub payload: &'a [u8],
 }
 
@@ -670,8 +679,12 @@ impl<'a> Records<'a> {
                 payload = self.payload(end, 24).ok_or(SHORT)?;
                 end += 24;
             }
-            RecordKind::Stack => {
-                if value > crate::shared::FRAMES as u64 {
+            RecordKind::Stack | RecordKind::Activations => {
+                let words = match kind {
+                    RecordKind::Activations => crate::shared::ACTIVATION,
+                    _ => 1,
+                };
+                if value > (crate::shared::FRAMES * words) as u64 {
                     return Err("a call stack that is too deep");
                 }
                 payload = self.payload(end, value * 8).ok_or(SHORT)?;

@@ -42,6 +42,9 @@ pub const fn trace_kept(slot: usize) -> u64 {
 }
 
 pub const FRAMES: usize = 64;
+
+/// Words of a function that is being called: see [`crate::record::RecordKind::Activations`].
+pub const ACTIVATION: usize = 3;
 pub const TEXT: usize = 1024;
 pub const OUTPUT: u64 = 1 << 20;
 
@@ -418,6 +421,8 @@ pub mod job {
     pub const READS_ONLY: u32 = 1 << 20;
     /// Before each step a thread announces, its call stack: a `Stack` record with its number.
     pub const ANNOUNCED: u32 = 1 << 21;
+    /// With [`ANNOUNCED`]: and where on its stack variables are.
+    pub const NAMED: u32 = 1 << 28;
     /// Where the schedule says nothing, another thread goes on rather than the running one, and stores wait.
     pub const PREEMPT_FIRST: u32 = 1 << 22;
     /// Several threads create others: each creation is a step, and they are in conflict with each other.

@@ -2,12 +2,13 @@
 
 use super::{Bytes, DEEPEST, Members, number, type_of};
 use gimli::{AttributeValue, Operation, Unit, UnitOffset};
+use std::collections::HashSet;
 
 /// A type of the debug information.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TypeAt {
-    unit: usize,
-    offset: UnitOffset,
+    pub(super) unit: usize,
+    pub(super) offset: UnitOffset,
 }
 
 impl Members {
@@ -36,7 +37,7 @@ impl Members {
                     continue;
                 };
                 let size = self.size(unit, of).unwrap_or(0);
-                if address < start + size {
+                if address - start < size {
                     let at = TypeAt {
                         unit: number,
                         offset: of,
@@ -47,6 +48,23 @@ impl Members {
             }
         }
         None
+    }
+
+    /// Names of the variables that are always there.
+    pub fn variables(&self) -> HashSet<String> {
+        let mut names = HashSet::new();
+        for unit in &self.units {
+            let mut entries = unit.entries();
+            while let Ok(Some((_, entry))) = entries.next_dfs() {
+                if entry.tag() == gimli::DW_TAG_variable && self.address_of(unit, entry).is_some() {
+                    let declared = super::reference(entry, gimli::DW_AT_specification);
+                    let declared = declared.and_then(|at| unit.entry(at).ok());
+                    let name = self.name(unit, entry);
+                    names.extend(name.or_else(|| self.name(unit, declared.as_ref()?)));
+                }
+            }
+        }
+        names
     }
 
     /// A struct or class of this name; `std::pair<int, int>` is `pair<int, int>` here.
@@ -153,7 +171,7 @@ impl Members {
                         opaque = name.map(|name| (format!(".{name}"), next, 0)).or(opaque);
                         continue;
                     };
-                    if (start..start + size).contains(&offset) {
+                    if (start..start.saturating_add(size)).contains(&offset) {
                         let name = self.name(unit, entry).filter(|_| !inherits);
                         let name = name.map_or_else(String::new, |name| format!(".{name}"));
                         return Some((name, next, offset - start));
@@ -179,28 +197,31 @@ impl Members {
             let entry = child.entry();
             if entry.tag() == gimli::DW_TAG_subrange_type {
                 let count = number(entry, gimli::DW_AT_count);
-                let bound = || number(entry, gimli::DW_AT_upper_bound).map(|most| most + 1);
+                let bound =
+                    || number(entry, gimli::DW_AT_upper_bound).map(|most| most.wrapping_add(1));
                 counts.push(count.or_else(bound).unwrap_or(0));
             }
         }
         counts
     }
 
-    fn size(&self, unit: &Unit<Bytes>, of: UnitOffset) -> Option<u64> {
+    pub(super) fn size(&self, unit: &Unit<Bytes>, of: UnitOffset) -> Option<u64> {
         let mut at = of;
         let mut factor = 1;
         for _ in 0..DEEPEST {
             let entry = unit.entry(at).ok()?;
             if let Some(size) = number(&entry, gimli::DW_AT_byte_size) {
-                return Some(size * factor);
+                return size.checked_mul(factor);
             }
             match entry.tag() {
                 gimli::DW_TAG_array_type => {
-                    factor *= self.counts(unit, at).iter().product::<u64>();
+                    let counts = self.counts(unit, at);
+                    let product = |all: u64, count: &u64| all.saturating_mul(*count);
+                    factor = counts.iter().fold(factor, product);
                 }
                 gimli::DW_TAG_pointer_type
                 | gimli::DW_TAG_reference_type
-                | gimli::DW_TAG_rvalue_reference_type => return Some(8 * factor),
+                | gimli::DW_TAG_rvalue_reference_type => return factor.checked_mul(8),
                 _ => {}
             }
             at = type_of(&entry)?;

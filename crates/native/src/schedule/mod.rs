@@ -30,7 +30,7 @@ use landfall_finding::Limit;
 use landfall_model::line::Line;
 use landfall_vocab::shared::{ANY_CALL, MOST_PROCESSES, signal_at};
 use reader::TraceReader;
-pub use reader::{NamedBlock, Naming};
+pub use reader::{Activation, Activations, NamedBlock, Naming};
 use reading::TraceReading;
 use recall::{Recall, TraceSizes};
 pub use recoveries::{EverySchedule, FailedSchedule};
@@ -306,6 +306,7 @@ impl<'s> NativeThreads<'s> {
     /// From now on executions are told with names: who called, and where blocks of the heap come from.
     pub fn name_things(&mut self) {
         self.job.threads.announced = true;
+        self.job.threads.named = true;
         self.reader.naming = Some(Naming::default());
         self.reader.whole = true;
     }
@@ -377,7 +378,7 @@ impl<'s> NativeThreads<'s> {
         job.schedule = Some(choices.collect());
         job.threads.sleepers.clear();
         job.threads.most_steps = None;
-        job.threads.announced = false;
+        (job.threads.announced, job.threads.named) = (false, false);
         job.threads.turns = false;
         job.threads.leftovers = false;
         job.threads.policy = Policy::Quiet;

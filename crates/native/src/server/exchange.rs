@@ -329,6 +329,7 @@ pub(crate) fn header(job: &Job, lines: usize, flags: u32) -> JobHeader {
             | set(job.threads.persistency, job::PERSISTENCY)
             | set(job.threads.buffered, job::TSO)
             | set(job.threads.announced, job::ANNOUNCED)
+            | set(job.threads.named, job::NAMED)
             | set(job.threads.turns, job::TURNS)
             | set(job.threads.sections, job::SECTIONS)
             | set(job.threads.leftovers, job::LEFTOVERS)

@@ -1,7 +1,7 @@
 //! Call stacks by frame pointers (`landfall cc` keeps them). Only addresses inside the run's own stack are followed.
 
 use crate::memory::own::Scratch;
-use crate::run::trace;
+use crate::run::{activations, trace};
 use crate::state::run;
 use core::arch::{asm, global_asm};
 use core::ffi::c_void;
@@ -102,7 +102,7 @@ unsafe extern "C" fn frame_seen(frame: *mut c_void, unwound: *mut c_void) -> i32
 }
 
 /// Is it on the stack of the running thread, or on the one for its handlers?
-fn is_inside(frame: usize) -> bool {
+pub(crate) fn is_inside(frame: usize) -> bool {
     let (low, high) = run().stack.get();
     let aside = run().alternate.get();
     (low..=high.saturating_sub(16)).contains(&frame) || aside.has(frame) && aside.has(frame + 15)
@@ -167,4 +167,7 @@ pub(crate) fn log_of(thread: usize) {
     let frames = unsafe { core::slice::from_raw_parts_mut(scratch.start() as *mut u64, FRAMES) };
     let count = walk(frame_pointer(), frames);
     trace::stack(&frames[..count], Some(thread));
+    if crate::threads::names_variables() {
+        activations::log_of(thread);
+    }
 }

@@ -176,6 +176,20 @@ pub(crate) unsafe fn code_of(info: *const libc::dl_phdr_info) -> (usize, usize) 
     (low, high)
 }
 
+/// Where an image ends.
+///
+/// # Safety
+/// The dynamic linker's record of an image that is mapped.
+pub(crate) unsafe fn end_of(info: *const libc::dl_phdr_info) -> usize {
+    // SAFETY: what the caller promises.
+    unsafe {
+        let parts = (0..(*info).dlpi_phnum as usize).map(|i| &*(*info).dlpi_phdr.add(i));
+        let loaded = parts.filter(|part| part.p_type == libc::PT_LOAD);
+        let ends = loaded.map(|part| (part.p_vaddr + part.p_memsz) as usize);
+        (*info).dlpi_addr as usize + ends.max().unwrap_or(0)
+    }
+}
+
 /// Is this code of PMDK as others compiled it? What that does inside is not the program's business.
 pub(crate) fn in_pmdk(address: usize) -> bool {
     let known = server().pmdk.iter().map(|code| code.get());

@@ -122,6 +122,7 @@ unsafe extern "C" fn first_image(
     unsafe {
         server().exe_base.set((*info).dlpi_addr as usize);
         server().exe_code.set(sites::code_of(info));
+        server().exe_end.set(sites::end_of(info));
         1
     }
 }

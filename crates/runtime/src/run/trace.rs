@@ -331,6 +331,20 @@ pub(crate) fn misuse(thread: usize, kind: u8, caller: usize, lock: usize) {
 }
 
 /// A call stack, innermost first; of the next step of a thread where one is named.
+/// Where the functions that a thread is in keep their variables.
+pub(crate) fn activations(words: &[u64], thread: usize) {
+    // SAFETY: there is room: `reserve` has seen to it.
+    unsafe {
+        let length = 24 + words.len() as u64 * 8;
+        let at = reserve_plain(length);
+        *at = record::head_of(RecordKind::Activations, thread as u16, 0, 0);
+        *at.add(1) = 0;
+        *at.add(2) = words.len() as u64;
+        crate::memory::bytes::copy_words(at.add(3), words.as_ptr(), words.len());
+        commit(length);
+    }
+}
+
 pub(crate) fn stack(frames: &[u64], of: Option<usize>) {
     // SAFETY: there is room: `reserve` has seen to it.
     unsafe {

@@ -31,6 +31,8 @@ pub(crate) struct Server {
     pub(crate) exe_base: Cell<usize>,
     /// From where to where its code is mapped.
     pub(crate) exe_code: Cell<(usize, usize)>,
+    /// Where the executable's image ends.
+    pub(crate) exe_end: Cell<usize>,
     pub(crate) imports: crate::outside::imports::Imports,
     pub(crate) rewritten: Raw<crate::memory::rewritten::Rewritten>,
     pub(crate) main: Cell<usize>,

@@ -94,6 +94,8 @@ pub(crate) struct Threads {
     persistency: Cell<bool>,
     /// Steps are announced with their call stacks.
     announced: Cell<bool>,
+    /// And with where on their stacks variables are.
+    named: Cell<bool>,
     /// Turns in vain happen where the job says so.
     turns_happen: Cell<bool>,
     /// What turns in vain leave behind is overlooked. Main is alone, and only looked at because it may read that.
@@ -231,6 +233,7 @@ pub(crate) fn begin(job: &JobHeader) {
     threads.buffered.set(job.flags & job::TSO != 0);
     threads.persistency.set(job.flags & job::PERSISTENCY != 0);
     threads.announced.set(job.flags & job::ANNOUNCED != 0);
+    threads.named.set(job.flags & job::NAMED != 0);
     threads.turns_happen.set(job.flags & job::TURNS != 0);
     threads.leftovers.set(job.flags & job::LEFTOVERS != 0);
     let companions = job.companions.clamp(1, MOST as u32);
@@ -352,6 +355,11 @@ pub(crate) fn goes_on(end: End) -> bool {
 /// Did a thread end the process already?
 pub(crate) fn is_over() -> bool {
     on() && threads().over.get()
+}
+
+/// Are people told where on stacks variables are?
+pub(crate) fn names_variables() -> bool {
+    threads().named.get()
 }
 
 /// The running thread got a block of the heap; told where call stacks are.

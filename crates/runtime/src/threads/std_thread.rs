@@ -21,9 +21,11 @@ macro_rules! member {
             ".p2align 4",
             concat!($symbol, ":"),
             "mov rdx, [rsp]",
-            "sub rsp, 8",
+            // A frame, or the caller's would be left out of call stacks.
+            "push rbp",
+            "mov rbp, rsp",
             "call {work}",
-            "add rsp, 8",
+            "pop rbp",
             "test eax, eax",
             "jne 2f",
             "ret",

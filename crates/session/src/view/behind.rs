@@ -75,27 +75,106 @@ fn touches(touched: &Touched, trace: &Trace, step: &Step) -> bool {
     })
 }
 
-/// Accesses that are no steps, of what threads share and at least one of them writes: where a lock orders them, they say what came of its order.
-/// In the order they happened; of a thread between two of its steps each place and object once.
-pub(super) fn besides(trace: &Trace, order: Order) -> Vec<Trailing> {
-    let mut threads: HashMap<u32, (usize, bool, bool)> = HashMap::new();
-    let mut note = |thread: usize, object: u32, writes: bool| {
-        let (first, several, written) = threads.entry(object).or_insert((thread, false, false));
-        (*several, *written) = (*several || *first != thread, *written || writes);
+/// What a thread does to bytes of an object last: any access, a write.
+#[derive(Clone, Copy, Debug)]
+struct LastAccesses {
+    thread: usize,
+    mask: u64,
+    any: u32,
+    write: Option<u32>,
+}
+
+/// Who created whom, and when. A number may be another thread's after the first has ended: nothing is said of those.
+struct Births(HashMap<usize, Option<(usize, u32)>>);
+
+impl Births {
+    fn of(trace: &Trace) -> Births {
+        let mut births = HashMap::new();
+        for birth in &trace.births {
+            let parent = (usize::from(birth.parent), birth.tick);
+            births
+                .entry(usize::from(birth.child))
+                .and_modify(|known| *known = None)
+                .or_insert(Some(parent));
+        }
+        Births(births)
+    }
+
+    /// Does all that a thread did up to a tick come before another one, because it created that, or who created that?
+    fn come_after(&self, thread: usize, tick: u32, other: usize) -> bool {
+        let mut child = other;
+        // Nobody is their own ancestor; more generations are not looked at.
+        for _ in 0..self.0.len() {
+            let Some(&Some((parent, at))) = self.0.get(&child) else {
+                return false;
+            };
+            if parent == thread {
+                return tick < at;
+            }
+            child = parent;
+        }
+        false
+    }
+}
+
+/// Which bytes of which objects a thread writes while another one that accesses them exists.
+pub(super) fn shared(trace: &Trace, order: Order) -> HashMap<u32, u64> {
+    let mut objects: HashMap<u32, Vec<LastAccesses>> = HashMap::new();
+    let mut note = |thread: usize, tick: u32, (object, mask, writes): (u32, u64, bool)| {
+        let of = objects.entry(object).or_default();
+        let write = writes.then_some(tick);
+        match (of.iter_mut()).find(|known| (known.thread, known.mask) == (thread, mask)) {
+            Some(known) => {
+                known.any = known.any.max(tick);
+                known.write = known.write.max(write);
+            }
+            None => of.push(LastAccesses {
+                thread,
+                mask,
+                any: tick,
+                write,
+            }),
+        }
     };
     for access in &trace.trailing {
-        note(access.thread.into(), access.object, access.write);
+        let what = (access.object, access.mask, access.write);
+        note(access.thread.into(), access.tick, what);
     }
     for step in &trace.steps {
-        for (object, _, writes) in accesses(trace, step) {
-            note(order.thread(step.process), object, writes);
+        // When a store buffer is emptied says nothing about its thread.
+        let tick = match order.is_companion(step.process) {
+            true => u32::MAX,
+            false => step.tick,
+        };
+        for what in accesses(trace, step) {
+            note(order.thread(step.process), tick, what);
         }
     }
-    let shared = |object: u32| {
-        threads
-            .get(&object)
-            .is_some_and(|&(_, several, written)| several && written)
+    let births = Births::of(trace);
+    let meet = |a: &LastAccesses, b: &LastAccesses| {
+        let writes = |tick| !births.come_after(a.thread, tick, b.thread);
+        a.thread != b.thread
+            && a.write.is_some_and(writes)
+            && !births.come_after(b.thread, b.any, a.thread)
     };
+    let mut bytes = HashMap::new();
+    for (object, all) in objects {
+        let mut mask = 0;
+        for a in all.iter().filter(|a| a.write.is_some()) {
+            for b in &all {
+                if a.mask & b.mask & !mask != 0 && meet(a, b) {
+                    mask |= a.mask & b.mask;
+                }
+            }
+        }
+        bytes.insert(object, mask);
+    }
+    bytes
+}
+
+/// Accesses that are no steps, of what threads share and at least one of them writes: where a lock orders them, they say what came of its order.
+/// In the order they happened; of a thread between two of its steps each place and object once.
+pub(super) fn besides(trace: &Trace, shared: &HashMap<u32, u64>) -> Vec<Trailing> {
     let mut known = HashSet::new();
     let is_new = |access: &&Trailing| {
         let Trailing {
@@ -106,7 +185,8 @@ pub(super) fn besides(trace: &Trace, order: Order) -> Vec<Trailing> {
             mask,
             ..
         } = **access;
-        shared(object) && known.insert((thread, tick, site, object, mask))
+        shared.get(&object).is_some_and(|bytes| bytes & mask != 0)
+            && known.insert((thread, tick, site, object, mask))
     };
     let plain = trace
         .trailing

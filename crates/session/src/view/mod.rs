@@ -4,6 +4,7 @@ mod behind;
 pub(crate) mod blocks;
 pub(crate) mod coverage;
 pub(crate) mod lanes;
+pub(crate) mod locals;
 pub(crate) mod outcomes;
 pub(crate) mod schedule;
 pub(crate) mod table;

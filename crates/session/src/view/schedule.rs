@@ -1,6 +1,7 @@
 //! A schedule as people read it: what each thread does, in the order it happens.
 
 use crate::names::ProgramNames;
+use crate::view::locals::{self, SameNames};
 use crate::view::table::{ThreadDeed, What, turns};
 use crate::view::{behind, blocks};
 use landfall_explore::schedule::data_races::{DataRace, Party};
@@ -10,7 +11,7 @@ use landfall_explore::schedule::{
 };
 use landfall_finding::{Place, Turn};
 use landfall_native::NativeThreads;
-use std::cell::RefCell;
+use std::cell::{OnceCell, RefCell};
 use std::collections::{HashMap, HashSet};
 
 /// How threads took turns, for a finding.
@@ -51,8 +52,11 @@ pub(crate) struct ScheduleNames<'a> {
     called: StoreNames,
     /// Names that stand for several places.
     alike: HashSet<String>,
+    /// Bytes of objects that threads share while somebody writes them.
+    shared: HashMap<u32, u64>,
     /// What was asked for already.
     known: RefCell<StoreNames>,
+    on_stacks: OnceCell<SameNames>,
 }
 
 /// Bytes of persistent memory as the source calls them where it stores to them.
@@ -90,7 +94,9 @@ impl<'a> ScheduleNames<'a> {
             order,
             called: StoreNames::new(),
             alike: HashSet::new(),
+            shared: HashMap::new(),
             known: RefCell::default(),
+            on_stacks: OnceCell::new(),
         }
     }
 
@@ -120,6 +126,7 @@ impl<'a> ScheduleNames<'a> {
         let called: StoreNames = all.iter().filter(alone).cloned().collect();
         let mut found = ScheduleNames {
             called,
+            shared: behind::shared(trace, self.order),
             ..ScheduleNames::new(self.threads, self.names, self.order)
         };
         let mut known: HashMap<String, u64> = HashMap::new();
@@ -314,9 +321,14 @@ impl<'a> ScheduleNames<'a> {
             Some(name) if name.ends_with("text::NEXT_TOKEN") => "strtok's own variable".to_owned(),
             Some(name) => self.apart(name, address),
             None => {
-                let naming = self.threads.naming();
-                let block = naming.and_then(|naming| blocks::name(self.names, naming, address));
-                match block {
+                let name = self.threads.naming().and_then(|naming| {
+                    let same = || SameNames::of(self.names, naming);
+                    blocks::name(self.names, naming, address).or_else(|| {
+                        let same = self.on_stacks.get_or_init(same);
+                        locals::name(self.names, naming, same, address)
+                    })
+                });
+                match name {
                     Some(name) => self.apart(name, address),
                     None => format!("{address:#x}"),
                 }
@@ -341,7 +353,13 @@ impl<'a> ScheduleNames<'a> {
     /// What is read and written in a critical section that is one step.
     fn within(&self, step: &Step, trace: &Trace) -> Option<String> {
         let mut does: Vec<(String, bool, bool)> = Vec::new();
-        for &(object, mask, writes) in trace.sets.accessed(step.section) {
+        // What nobody else changes says nothing about an order.
+        let concerns = |object: u32, mask: u64| {
+            (self.shared.get(&object)).is_some_and(|bytes| bytes & mask != 0)
+        };
+        let accessed = trace.sets.accessed(step.section).iter();
+        for &(object, mask, writes) in accessed.filter(|(object, mask, _)| concerns(*object, *mask))
+        {
             let name = self.name(object, mask);
             match does.iter_mut().find(|(known, ..)| *known == name) {
                 Some((_, read, written)) => {
@@ -500,7 +518,7 @@ impl<'a> ScheduleNames<'a> {
             !self.order.is_companion(step.process) && self.threads.is_spoiler(step.process)
         };
         let besides = match shows {
-            TableEnd::Failure(_) => behind::besides(trace, self.order),
+            TableEnd::Failure(_) => behind::besides(trace, &self.shared),
             _ => Vec::new(),
         };
         let mut besides = besides.iter().peekable();

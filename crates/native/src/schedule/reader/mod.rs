@@ -2,6 +2,7 @@
 //! which of its stores are in memory) is kept as in `landfall_testkit::interpret`, which the tests hold it against.
 
 mod access;
+mod activations;
 mod alike;
 mod block;
 mod buffer;
@@ -17,6 +18,7 @@ mod transaction;
 
 use super::numbers::{Numbers, place};
 use crate::judge::{Atomics, atomicity};
+pub use activations::{Activation, Activations};
 use entered::EnteredStores;
 use landfall_explore::schedule::sync::Op;
 use landfall_explore::schedule::{

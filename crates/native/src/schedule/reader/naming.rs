@@ -1,5 +1,6 @@
 //! What is kept of a run that is told to people: who called, and where blocks of the heap come from.
 
+use super::activations::Activations;
 use landfall_explore::schedule::{Process, Step};
 use landfall_vocab::record::{RecordKind, Traced};
 use std::collections::HashMap;
@@ -23,6 +24,8 @@ pub struct Naming {
     pub at_site: HashMap<u32, Vec<u64>>,
     /// Of what each thread last accessed at a site, where that is no transition.
     accesses: HashMap<(usize, u32), Vec<u64>>,
+    /// Who had what on stacks.
+    pub activations: Activations,
     /// What each thread announced last.
     last: Vec<Vec<u64>>,
     /// The first thread that failed, and whom it had joined since its last transition.
@@ -35,6 +38,7 @@ impl Naming {
     }
 
     pub(in super::super) fn record(&mut self, record: &Traced<'_>) {
+        self.activations.record(record);
         let thread = usize::from(record.thread);
         match record.kind {
             RecordKind::Stack if record.flags != 0 => {
