@@ -59,7 +59,7 @@ pub(crate) struct Rewritten {
 
 /// What rewritten code leaves on the stack for us.
 #[repr(C)]
-struct Frame {
+struct MovedFrame {
     /// Which instruction, by its number in the order of the orders.
     moved: u64,
     address: u64,
@@ -449,7 +449,7 @@ pub(crate) unsafe fn on_landing(signal: i32, context: *mut libc::ucontext_t) -> 
 
 /// # Safety
 /// Called by rewritten code.
-unsafe fn moved_of(frame: *const Frame) -> *const Moved {
+unsafe fn moved_of(frame: *const MovedFrame) -> *const Moved {
     let rewritten = server().rewritten.pointer();
     // SAFETY: what the caller promises: numbers are those of the orders.
     unsafe { (*rewritten).moved.add((*frame).moved as usize) }
@@ -459,16 +459,16 @@ unsafe fn moved_of(frame: *const Frame) -> *const Moved {
 ///
 /// # Safety
 /// Called by rewritten code.
-unsafe fn origin(moved: *const Moved, frame: *const Frame) -> Origin {
+unsafe fn origin(moved: *const Moved, frame: *const MovedFrame) -> Origin {
     // SAFETY: what the caller promises: behind the frame lies what functions keep below the stack.
     unsafe { unannounced::elsewhere((*moved).place as usize, stack_of(frame)) }
 }
 
-fn stack_of(frame: *const Frame) -> usize {
-    frame as usize + size_of::<Frame>() - 8 + MOVED_STACK as usize
+fn stack_of(frame: *const MovedFrame) -> usize {
+    frame as usize + size_of::<MovedFrame>() - 8 + MOVED_STACK as usize
 }
 
-unsafe extern "C" fn before(frame: *mut Frame) {
+unsafe extern "C" fn before(frame: *mut MovedFrame) {
     // SAFETY: rewritten code calls this, with what it put on its stack.
     unsafe {
         let moved = moved_of(frame);
@@ -511,7 +511,7 @@ unsafe extern "C" fn before(frame: *mut Frame) {
     }
 }
 
-unsafe extern "C" fn before_locked(frame: *mut Frame) {
+unsafe extern "C" fn before_locked(frame: *mut MovedFrame) {
     // SAFETY: rewritten code calls this, with what it put on its stack.
     unsafe {
         if is_persistent((*frame).address as usize) {
@@ -526,7 +526,7 @@ unsafe extern "C" fn before_locked(frame: *mut Frame) {
     }
 }
 
-unsafe extern "C" fn after(_: *mut Frame) {
+unsafe extern "C" fn after(_: *mut MovedFrame) {
     let rewritten = server().rewritten.pointer();
     // SAFETY: what is staged is ours, and as long as the store.
     unsafe {
@@ -540,7 +540,7 @@ unsafe extern "C" fn after(_: *mut Frame) {
     }
 }
 
-unsafe extern "C" fn fence(frame: *mut Frame) {
+unsafe extern "C" fn fence(frame: *mut MovedFrame) {
     // SAFETY: rewritten code calls this, with what it put on its stack.
     unsafe {
         let moved = moved_of(frame);

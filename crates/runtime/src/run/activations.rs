@@ -68,14 +68,16 @@ unsafe fn behind_library(inside: usize, from: usize, outer: usize) -> Option<(us
     while at < outer.min(from + FAR) {
         // SAFETY: what the caller promises.
         let word = unsafe { *(at as *const usize) };
-        // SAFETY: code of the executable, with enough of it before.
-        if in_executable(word.wrapping_sub(LONGEST_CALL))
+        let returns_there = in_executable(word.wrapping_sub(LONGEST_CALL))
             && in_executable(word)
             && !is_return(word)
-            && !in_runtime(word)
-            && unsafe { called(word) }.is_some_and(|called| called.abs_diff(inside) < LARGE)
-        {
-            return Some((word, at + 8));
+            && !in_runtime(word);
+        if returns_there {
+            // SAFETY: code of the executable, with enough of it before.
+            let called = unsafe { called(word) };
+            if called.is_some_and(|called| called.abs_diff(inside) < LARGE) {
+                return Some((word, at + 8));
+            }
         }
         at += 8;
     }

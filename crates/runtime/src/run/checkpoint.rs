@@ -73,12 +73,12 @@ pub(crate) struct Checkpoint {
     keeps: Cell<bool>,
     /// Where the program was left.
     stack: Cell<usize>,
-    kept: Cell<*mut Kept>,
+    kept: Cell<*mut KeptAside>,
 }
 
 /// What a keeper keeps beside pages.
 #[repr(C)]
-struct Kept {
+struct KeptAside {
     job: JobHeader,
     slot: *mut SlotHeader,
     run: *mut u8,
@@ -260,7 +260,7 @@ extern "C" fn keep() -> ! {
     tracked::snapshot_here();
     // SAFETY: the run is in a slot, and nobody else has this state.
     unsafe {
-        let kept = allocate(size_of::<Kept>()) as *mut Kept;
+        let kept = allocate(size_of::<KeptAside>()) as *mut KeptAside;
         (*kept).fill();
         state.kept.set(kept);
         tracked::protect();
@@ -312,7 +312,7 @@ const ALIKE: [(usize, usize); 3] = [
     (offset_of!(JobHeader, dice), size_of::<JobHeader>()),
 ];
 
-impl Kept {
+impl KeptAside {
     /// # Safety
     /// A run of one thread is in the slot that it says.
     unsafe fn fill(&mut self) {

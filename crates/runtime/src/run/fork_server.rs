@@ -26,21 +26,21 @@ pub(crate) fn init() {
 
 /// Where the server stands.
 #[derive(Clone, Copy, PartialEq)]
-pub(crate) enum Place {
+pub(crate) enum ServePlace {
     BeforeMain,
     /// Inside a constructor that touched persistent memory: the stack is the program's, so only forks can leave it.
     Constructor,
 }
 
 /// Serves jobs in ring order. Returns in the child of a run, ready to go; in the server never.
-pub(crate) fn serve(place: Place) {
+pub(crate) fn serve(place: ServePlace) {
     // SAFETY: slots are in shared memory, and the current one is the server's until it is handed back.
     unsafe {
         loop {
             let slot = await_job();
             let flags = (*slot).job.flags;
-            let forked =
-                control().isolation.load(Relaxed) == isolation::FORK || place == Place::Constructor;
+            let forked = control().isolation.load(Relaxed) == isolation::FORK
+                || place == ServePlace::Constructor;
             if flags & job::SET_BASE != 0 {
                 image_lines(slot, |offset, line| apply(offset, line));
             } else if flags & job::REWRITE != 0 {

@@ -63,7 +63,7 @@ pub(crate) fn from_main() -> ! {
     server()
         .stack
         .set((place::STACK, place::STACK + place::STACK_LEN));
-    fork_server::serve(fork_server::Place::BeforeMain);
+    fork_server::serve(fork_server::ServePlace::BeforeMain);
     // Only a process with a run to do comes back here.
     enter();
     sys::exit(125)
@@ -94,7 +94,7 @@ pub(crate) fn from_constructor() {
     // SAFETY: a register is looked at.
     unsafe { asm!("mov {}, rsp", out(reg) here, options(nomem, nostack)) };
     server().stack.set((here & !0xffff, stack_end()));
-    fork_server::serve(fork_server::Place::Constructor);
+    fork_server::serve(fork_server::ServePlace::Constructor);
     // Only a process with a run to do comes back here.
     crate::threads::constructor_locks::take_again();
 }

@@ -19,7 +19,7 @@ mod waiting;
 use self::changes::Leaves;
 pub(super) use self::changes::{counts_as_own, each_head};
 pub(super) use self::fresh::{finds_changes, publishes, untouched, woken};
-use self::kept::{Kept, digest};
+use self::kept::{AtHead, digest};
 pub(super) use self::noted::{
     change, changed, committed, lasts, loses, pushes, read, read_and_changed, synchronised, touched,
 };
@@ -116,7 +116,7 @@ struct Before {
 struct Head {
     activation: u64,
     number: u64,
-    kept: Kept,
+    kept: AtHead,
     /// What lasts that the thread has done, up to then.
     lasting: u64,
     reads: usize,

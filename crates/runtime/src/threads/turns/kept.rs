@@ -7,21 +7,21 @@ use crate::state::run;
 /// What a function keeps there, and which signals its thread masks; apart from that, what only counts its turns.
 #[derive(Clone, Copy, PartialEq)]
 #[repr(C)]
-pub(super) struct Kept {
+pub(super) struct AtHead {
     rest: Digest,
     counted: u64,
 }
 
-impl Kept {
+impl AtHead {
     /// Is the number of turns all that is different?
-    pub(super) fn differs_in_count(&self, other: &Kept) -> bool {
+    pub(super) fn differs_in_count(&self, other: &AtHead) -> bool {
         self.rest == other.rest && self.counted != other.counted
     }
 }
 
 /// # Safety
 /// The function has written so much of the one and so much of the other behind the first word of `room`.
-pub(super) unsafe fn digest(room: *const u64, length: usize, counted: usize) -> Kept {
+pub(super) unsafe fn digest(room: *const u64, length: usize, counted: usize) -> AtHead {
     let (mut rest, mut count) = (Digest::NEW, Digest::NEW);
     rest.word(run().mask.get());
     // SAFETY: what the caller promises.
@@ -31,7 +31,7 @@ pub(super) unsafe fn digest(room: *const u64, length: usize, counted: usize) -> 
         words(from.add(length), counted, &mut count);
     }
     let counted = count.first();
-    Kept { rest, counted }
+    AtHead { rest, counted }
 }
 
 /// # Safety
