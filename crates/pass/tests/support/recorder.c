@@ -243,6 +243,7 @@ void __lf_waits(const struct lf_site *site, uint64_t number, uint64_t *kept, uin
 }
 // The window is what one thread has: neither is called.
 void __lf_frame_begins(const void *start, uint64_t length) { (void)start, (void)length; print("frame begins\n"); }
+void __lf_frames_left(void) {}
 void __lf_frame_ends(const void *start, uint64_t length) { (void)start, (void)length; print("frame ends\n"); }
 void __lf_number(const void *address) { (void)address; print("number\n"); }
 uint64_t __lf_random(void) { print("random\n"); return 0x1122334455667788; }

@@ -54,8 +54,12 @@ pub(crate) struct Rewritten {
     landing_count: usize,
     /// The store that is under way: where to, how long, flags, who.
     store: (usize, usize, u8, Origin),
-    staged: [u8; LARGEST],
+    staged: Staged,
 }
+
+/// Where a store is made first: instructions that want their memory aligned may ask for as much.
+#[repr(C, align(64))]
+struct Staged([u8; LARGEST]);
 
 /// What rewritten code leaves on the stack for us.
 #[repr(C)]

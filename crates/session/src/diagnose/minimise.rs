@@ -124,7 +124,9 @@ impl Confirmed {
     fn after_stores(&self, index: usize) -> Vec<Cut> {
         let now = self.failures[index].cut;
         let log = &self.runs[index].log;
-        let entries = &log.entries()[..now.0 as usize];
+        // A run that did less than the first one is told as that elsewhere.
+        let before = (now.0 as usize).min(log.entries().len());
+        let entries = &log.entries()[..before];
         let stored = entries
             .iter()
             .enumerate()
