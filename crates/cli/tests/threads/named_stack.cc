@@ -6,6 +6,7 @@
 // finds: data-race data race on `forks[2]`: thread 1 writes it
 // finds: data-race data race on `c.total.value`: thread 1 writes it
 // row: thread 1 writes c.total.value
+// row: thread 2 reads and writes c.total.value with c.total.m locked
 // row: thread 2 reads c.total.value, unordered
 // check: -std=c++20 -O1
 // exit: 100
