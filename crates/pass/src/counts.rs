@@ -342,6 +342,12 @@ fn does_nothing(block: Block, pauses: &HashSet<Value>) -> bool {
             })
 }
 
+/// Does it only say something to compilers?
+fn is_mark(callee: Value) -> bool {
+    let name = callee.name();
+    callee.is_intrinsic() && (name.starts_with("llvm.dbg.") || name.starts_with("llvm.lifetime."))
+}
+
 /// Does a call only let time pass?
 fn is_pause(call: Value, pauses: &HashSet<Value>) -> bool {
     let callee = call.callee();
@@ -350,8 +356,7 @@ fn is_pause(call: Value, pauses: &HashSet<Value>) -> bool {
     }
     let name = callee.name();
     if callee.is_intrinsic() {
-        let said = name.starts_with("llvm.dbg.") || name.starts_with("llvm.lifetime.");
-        return said || name.ends_with(".pause");
+        return is_mark(callee) || name.ends_with(".pause");
     }
     pauses.contains(&callee)
         || callee.is_function()
@@ -359,27 +364,49 @@ fn is_pause(call: Value, pauses: &HashSet<Value>) -> bool {
             && matches!(name.as_str(), "sched_yield" | "thrd_yield")
 }
 
-/// Where a way leads that first comes to a block in which nothing is done but going on by whence it was come to (`i < n && …`).
+/// Where a way leads that first comes to blocks in which nothing is done but going on by whence they were come to: `i < n && …`, and the ends of
+/// blocks with variables of their own.
 fn leads(from: Block, way: Block) -> Block {
-    let instructions = way.instructions();
-    let Some((branch, phis)) = instructions.split_last() else {
-        return way;
-    };
-    let ways = successors(way);
-    let only_phis = phis
-        .iter()
-        .all(|value| value.is_opcode(LLVMOpcode::LLVMPHI));
-    if !only_phis || !branch.is_opcode(LLVMOpcode::LLVMBr) || ways.len() != 2 {
-        return way;
+    let (mut from, mut way) = (from, way);
+    for _ in 0..MOST_BLOCKS {
+        match leads_on(from, way) {
+            Some(next) => (from, way) = (way, next),
+            None => break,
+        }
     }
-    let Some(phi) = phis.iter().find(|&&phi| phi == branch.operand(0)) else {
-        return way;
+    way
+}
+
+fn leads_on(from: Block, block: Block) -> Option<Block> {
+    let instructions = block.instructions();
+    let (end, before) = instructions.split_last()?;
+    let marks = |value: &Value| {
+        value.is_opcode(LLVMOpcode::LLVMPHI)
+            || value.is_opcode(LLVMOpcode::LLVMCall) && is_mark(value.callee())
     };
-    let incoming = phi.incoming().into_iter().find(|(_, block)| *block == from);
-    match incoming.and_then(|(value, _)| value.constant_int()) {
-        Some(0) => ways[1],
-        Some(_) => ways[0],
-        None => way,
+    if !before.iter().all(marks) {
+        return None;
+    }
+    let ways = successors(block);
+    let chosen = |value: Value| {
+        let phi = before.iter().find(|&&phi| phi == value)?;
+        let incoming = phi.is_opcode(LLVMOpcode::LLVMPHI).then(|| phi.incoming())?;
+        let (value, _) = incoming.into_iter().find(|(_, block)| *block == from)?;
+        value.constant_int()
+    };
+    match (end.opcode()?, &ways[..]) {
+        (LLVMOpcode::LLVMBr, &[next]) => Some(next),
+        (LLVMOpcode::LLVMBr, &[then, otherwise]) => match chosen(end.operand(0))? {
+            0 => Some(otherwise),
+            _ => Some(then),
+        },
+        (LLVMOpcode::LLVMSwitch, &[otherwise, ..]) => {
+            let chosen = chosen(end.operand(0))?;
+            let case = (1..ways.len())
+                .find(|&case| end.operand(2 * case as u32).constant_int() == Some(chosen));
+            Some(case.map_or(otherwise, |case| ways[case]))
+        }
+        _ => None,
     }
 }
 
