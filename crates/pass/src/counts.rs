@@ -209,12 +209,7 @@ enum Decides {
     Something,
 }
 
-fn decides(
-    branch: Value,
-    body: &Blocks,
-    computed: &Computed,
-    pauses: &HashSet<Value>,
-) -> Decides {
+fn decides(branch: Value, body: &Blocks, computed: &Computed, pauses: &HashSet<Value>) -> Decides {
     let from = branch.block();
     if !body.contains(&from) {
         return Decides::Something;
