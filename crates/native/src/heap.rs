@@ -34,6 +34,11 @@ impl HeapBlock {
             .first()
             .map_or(0, |&plus_one| plus_one.saturating_sub(1))
     }
+
+    /// Of a local variable: had its block ended, and not its function?
+    pub fn ended_with_block(&self) -> bool {
+        self.allocated.get(1) == Some(&1)
+    }
 }
 
 /// From the text of the report; whatever does not belong there is left out.

@@ -11,6 +11,8 @@ type Blocks = HashSet<Block>;
 
 /// Blocks on one of two ways that meet again.
 const MOST_BLOCKS: usize = 6;
+/// Blocks of a loop inside that only lets time pass.
+const MOST_PAUSING: usize = 8;
 const PAUSES: &[&str] = &["", "pause", "rep; nop", "rep;nop", "rep nop"];
 
 /// What is computed from counters: from which.
@@ -19,23 +21,24 @@ type Computed = HashMap<Value, HashSet<Value>>;
 /// Of the values that a loop begins each turn with, those that count.
 #[derive(Default)]
 pub(crate) struct Counters {
-    /// They decide when the loop ends, or how long it pauses.
+    /// They decide when the loop ends.
     pub(crate) bounds: HashSet<Value>,
-    /// They decide nothing.
+    /// They decide nothing, or how long it pauses.
     pub(crate) idle: HashSet<Value>,
 }
 
 impl Counters {
     pub(crate) fn of(head: Block, body: &Blocks, pauses: &HashSet<Value>) -> Counters {
         let all = all(head, body, pauses);
+        let computed = computed(&all, head, body);
+        let ends = |user: &Value| {
+            user.is_opcode(LLVMOpcode::LLVMBr)
+                && decides(*user, body, &computed, pauses) == Decides::TheEnd
+        };
         let mut bounds = HashSet::new();
-        for (value, sources) in computed(&all, head, body) {
-            if value
-                .users()
-                .iter()
-                .any(|user| user.is_opcode(LLVMOpcode::LLVMBr))
-            {
-                bounds.extend(sources);
+        for (value, sources) in &computed {
+            if value.users().iter().any(ends) {
+                bounds.extend(sources.iter().copied());
             }
         }
         let idle = all.difference(&bounds).copied().collect();
@@ -59,8 +62,9 @@ pub(crate) fn exits(body: &Blocks) -> Vec<Value> {
 }
 
 fn all(head: Block, body: &Blocks, pauses: &HashSet<Value>) -> HashSet<Value> {
-    let phis = head.instructions().into_iter();
-    let mut counters: HashSet<Value> = phis
+    let inner = body.iter().filter(|&&block| comes_back(block, head, body));
+    let mut counters: HashSet<Value> = (inner.copied().chain([head]))
+        .flat_map(|block| block.instructions())
         .filter(|value| value.is_opcode(LLVMOpcode::LLVMPHI))
         .collect();
     loop {
@@ -76,6 +80,23 @@ fn all(head: Block, body: &Blocks, pauses: &HashSet<Value>) -> HashSet<Value> {
         }
         counters.retain(|counter| !others.contains(counter));
     }
+}
+
+/// Is a block part of a loop inside of this one?
+fn comes_back(block: Block, head: Block, body: &Blocks) -> bool {
+    block != head && reached(block, |next| body.contains(&next) && next != head).contains(&block)
+}
+
+/// The blocks that are come to from one, as far as that leads.
+fn reached(from: Block, leads: impl Fn(Block) -> bool) -> Blocks {
+    let mut reached = Blocks::new();
+    let mut pending = successors(from);
+    while let Some(block) = pending.pop() {
+        if leads(block) && reached.insert(block) {
+            pending.extend(successors(block));
+        }
+    }
+    reached
 }
 
 /// All in the loop that depends on nothing but these and constants.
@@ -169,7 +190,7 @@ fn spoilt(computed: &Computed, body: &Blocks, pauses: &HashSet<Value>) -> HashSe
             let counts = body.contains(&user.block()) && computed.contains_key(&user);
             counts
                 || user.is_opcode(LLVMOpcode::LLVMBr)
-                    && decides_nothing(user, body, computed, pauses)
+                    && decides(user, body, computed, pauses) != Decides::Something
         });
         if !harmless {
             spoilt.extend(sources.iter().copied());
@@ -178,23 +199,30 @@ fn spoilt(computed: &Computed, body: &Blocks, pauses: &HashSet<Value>) -> HashSe
     spoilt
 }
 
-/// Does a branch choose only between leaving the loop and going on, or between two ways that come together with nothing done?
-fn decides_nothing(
-    branch: Value,
-    body: &Blocks,
-    computed: &Computed,
-    pauses: &HashSet<Value>,
-) -> bool {
+/// What a branch chooses.
+#[derive(PartialEq)]
+enum Decides {
+    /// Between ways that come together with nothing done, or how often a loop inside goes round that only lets time pass.
+    Nothing,
+    /// Whether the loop ends.
+    TheEnd,
+    Something,
+}
+
+fn decides(branch: Value, body: &Blocks, computed: &Computed, pauses: &HashSet<Value>) -> Decides {
     let from = branch.block();
     if !body.contains(&from) {
-        return false;
+        return Decides::Something;
     }
     let ways = successors(from);
     if ways.iter().any(|&way| !body.contains(&leads(from, way))) {
-        return true;
+        return Decides::TheEnd;
+    }
+    if pausing_loop(from, computed, pauses).is_some() {
+        return Decides::Nothing;
     }
     let [one, other] = ways[..] else {
-        return false;
+        return Decides::Something;
     };
     let one = follow(from, one, computed, pauses);
     let other = follow(from, other, computed, pauses);
@@ -203,11 +231,12 @@ fn decides_nothing(
         there.map(|&(_, other)| (block, [last, other]))
     };
     let Some((meet, lasts)) = one.iter().find_map(meets) else {
-        return false;
+        return Decides::Something;
     };
     // What is chosen where they meet is the same for both, or a counter.
     let phis = meet.instructions().into_iter();
-    phis.take_while(|value| value.is_opcode(LLVMOpcode::LLVMPHI))
+    let same = phis
+        .take_while(|value| value.is_opcode(LLVMOpcode::LLVMPHI))
         .all(|phi| {
             let incoming = phi.incoming();
             let comes = |block: Block| incoming.iter().find(|(_, from)| *from == block);
@@ -216,7 +245,59 @@ fn decides_nothing(
                 .filter_map(|&last| comes(last).map(|(value, _)| *value))
                 .collect();
             values.len() == 1 || computed.contains_key(&phi)
-        })
+        });
+    match same {
+        true => Decides::Nothing,
+        false => Decides::Something,
+    }
+}
+
+/// Where a loop ends that a block is part of, and from which of its blocks, if all it does is to let time pass.
+fn pausing_loop(
+    block: Block,
+    computed: &Computed,
+    pauses: &HashSet<Value>,
+) -> Option<(Block, Block)> {
+    let idle = |at: Block| {
+        let instructions = at.instructions();
+        instructions
+            .iter()
+            .all(|&instruction| passes_time(instruction, computed, pauses))
+    };
+    let forward = reached(block, idle);
+    if !forward.contains(&block) {
+        return None;
+    }
+    // Of what is come to, that which leads back.
+    let within: Blocks = forward
+        .iter()
+        .filter(|&&at| at == block || reached(at, |next| forward.contains(&next)).contains(&block))
+        .copied()
+        .collect();
+    if within.len() > MOST_PAUSING {
+        return None;
+    }
+    let leaves = within.iter().flat_map(|&at| {
+        let ways = successors(at).into_iter();
+        ways.map(move |way| (way, at))
+    });
+    let leaves: Vec<(Block, Block)> = leaves.filter(|(way, _)| !within.contains(way)).collect();
+    match leaves[..] {
+        [only] => Some(only),
+        _ => None,
+    }
+}
+
+/// A branch, something that counters say, or a call that lets time pass.
+fn passes_time(instruction: Value, computed: &Computed, pauses: &HashSet<Value>) -> bool {
+    computed.contains_key(&instruction)
+        || match instruction.opcode() {
+            Some(LLVMOpcode::LLVMBr) => true,
+            Some(LLVMOpcode::LLVMCall | LLVMOpcode::LLVMInvoke) => {
+                instruction.is_unused() && is_pause(instruction, pauses)
+            }
+            _ => false,
+        }
 }
 
 /// The functions of a module that do nothing but let time pass.
@@ -256,6 +337,12 @@ fn does_nothing(block: Block, pauses: &HashSet<Value>) -> bool {
             })
 }
 
+/// Does it only say something to compilers?
+fn is_mark(callee: Value) -> bool {
+    let name = callee.name();
+    callee.is_intrinsic() && (name.starts_with("llvm.dbg.") || name.starts_with("llvm.lifetime."))
+}
+
 /// Does a call only let time pass?
 fn is_pause(call: Value, pauses: &HashSet<Value>) -> bool {
     let callee = call.callee();
@@ -264,8 +351,7 @@ fn is_pause(call: Value, pauses: &HashSet<Value>) -> bool {
     }
     let name = callee.name();
     if callee.is_intrinsic() {
-        let said = name.starts_with("llvm.dbg.") || name.starts_with("llvm.lifetime.");
-        return said || name.ends_with(".pause");
+        return is_mark(callee) || name.ends_with(".pause");
     }
     pauses.contains(&callee)
         || callee.is_function()
@@ -273,27 +359,49 @@ fn is_pause(call: Value, pauses: &HashSet<Value>) -> bool {
             && matches!(name.as_str(), "sched_yield" | "thrd_yield")
 }
 
-/// Where a way leads that first comes to a block in which nothing is done but going on by whence it was come to (`i < n && …`).
+/// Where a way leads that first comes to blocks in which nothing is done but going on by whence they were come to: `i < n && …`, and the ends of
+/// blocks with variables of their own.
 fn leads(from: Block, way: Block) -> Block {
-    let instructions = way.instructions();
-    let Some((branch, phis)) = instructions.split_last() else {
-        return way;
-    };
-    let ways = successors(way);
-    let only_phis = phis
-        .iter()
-        .all(|value| value.is_opcode(LLVMOpcode::LLVMPHI));
-    if !only_phis || !branch.is_opcode(LLVMOpcode::LLVMBr) || ways.len() != 2 {
-        return way;
+    let (mut from, mut way) = (from, way);
+    for _ in 0..MOST_BLOCKS {
+        match leads_on(from, way) {
+            Some(next) => (from, way) = (way, next),
+            None => break,
+        }
     }
-    let Some(phi) = phis.iter().find(|&&phi| phi == branch.operand(0)) else {
-        return way;
+    way
+}
+
+fn leads_on(from: Block, block: Block) -> Option<Block> {
+    let instructions = block.instructions();
+    let (end, before) = instructions.split_last()?;
+    let marks = |value: &Value| {
+        value.is_opcode(LLVMOpcode::LLVMPHI)
+            || value.is_opcode(LLVMOpcode::LLVMCall) && is_mark(value.callee())
     };
-    let incoming = phi.incoming().into_iter().find(|(_, block)| *block == from);
-    match incoming.and_then(|(value, _)| value.constant_int()) {
-        Some(0) => ways[1],
-        Some(_) => ways[0],
-        None => way,
+    if !before.iter().all(marks) {
+        return None;
+    }
+    let ways = successors(block);
+    let chosen = |value: Value| {
+        let phi = before.iter().find(|&&phi| phi == value)?;
+        let incoming = phi.is_opcode(LLVMOpcode::LLVMPHI).then(|| phi.incoming())?;
+        let (value, _) = incoming.into_iter().find(|(_, block)| *block == from)?;
+        value.constant_int()
+    };
+    match (end.opcode()?, &ways[..]) {
+        (LLVMOpcode::LLVMBr, &[next]) => Some(next),
+        (LLVMOpcode::LLVMBr, &[then, otherwise]) => match chosen(end.operand(0))? {
+            0 => Some(otherwise),
+            _ => Some(then),
+        },
+        (LLVMOpcode::LLVMSwitch, &[otherwise, ..]) => {
+            let chosen = chosen(end.operand(0))?;
+            let case = (1..ways.len())
+                .find(|&case| end.operand(2 * case as u32).constant_int() == Some(chosen));
+            Some(case.map_or(otherwise, |case| ways[case]))
+        }
+        _ => None,
     }
 }
 
@@ -307,15 +415,14 @@ fn follow(
     let mut blocks = vec![(way, from)];
     let mut block = way;
     while blocks.len() < MOST_BLOCKS {
-        let idle = block.instructions().iter().all(|instruction| {
-            computed.contains_key(instruction) && !instruction.is_opcode(LLVMOpcode::LLVMPHI)
-                || match instruction.opcode() {
-                    Some(LLVMOpcode::LLVMBr) => true,
-                    Some(LLVMOpcode::LLVMCall | LLVMOpcode::LLVMInvoke) => {
-                        instruction.is_unused() && is_pause(*instruction, pauses)
-                    }
-                    _ => false,
-                }
+        if let Some((next, last)) = pausing_loop(block, computed, pauses) {
+            blocks.push((next, last));
+            block = next;
+            continue;
+        }
+        let idle = block.instructions().iter().all(|&instruction| {
+            passes_time(instruction, computed, pauses)
+                && !instruction.is_opcode(LLVMOpcode::LLVMPHI)
         });
         let ends_in_call = block
             .terminator()

@@ -8,6 +8,7 @@
 
 mod accesses;
 mod addresses;
+mod arrays;
 mod asm;
 mod atomics;
 mod budget;

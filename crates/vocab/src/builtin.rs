@@ -158,6 +158,7 @@ builtins!(
     function_entry,
     fork,
     pmdk,
+    block_end,
 );
 
 impl Builtin {

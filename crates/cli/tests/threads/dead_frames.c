@@ -5,10 +5,10 @@
 // check: --model sc
 // check: -DEARLY
 // exit: 100
-// finds: use-after-free local variable of thread 1
+// finds: use-after-free local variable of thread 1; its function has returned
 // check: -DEARLY -O2
 // exit: 100
-// finds: use-after-free local variable of thread 1
+// finds: use-after-free local variable of thread 1; its function has returned
 // check: -DEARLY --model sc
 // exit: 100
 // finds: use-after-free local variable of thread 1

@@ -18,6 +18,9 @@
 // check: --checks crash -DTIMES=1000 -DLOOP=3
 // exit: 0
 // schedules: 2
+// check: --checks crash -DTIMES=1000 -DLOOP=3 -O2
+// exit: 0
+// schedules: 2
 // What it does then is tried, and what it does if it saw it.
 // check: --checks crash -DTIMES=1000 -DLOOP=1 -DGAVE_UP
 // exit: 100

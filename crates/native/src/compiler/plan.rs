@@ -213,6 +213,9 @@ fn compiling_after(toolbox: &Toolbox) -> Vec<OsString> {
         // At -O0 clang marks every function as not to be touched by passes such as the promotion of locals.
         "-Xclang".into(),
         "-disable-O0-optnone".into(),
+        // At -O0 clang says where variables of blocks begin and end for sanitizers only. This asks for that, and for nothing else.
+        "-Xclang".into(),
+        "-fsanitize-address-use-after-scope".into(),
         // The runtime walks stacks by frame pointers.
         "-fno-omit-frame-pointer".into(),
         "-D__LANDFALL__=1".into(),

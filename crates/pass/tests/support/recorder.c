@@ -245,5 +245,9 @@ void __lf_waits(const struct lf_site *site, uint64_t number, uint64_t *kept, uin
 void __lf_frame_begins(const void *start, uint64_t length) { (void)start, (void)length; print("frame begins\n"); }
 void __lf_frames_left(void) {}
 void __lf_frame_ends(const void *start, uint64_t length) { (void)start, (void)length; print("frame ends\n"); }
+void __lf_block_variable_ends(const void *start, uint64_t length) { (void)start, (void)length; print("block ends\n"); }
+void __lf_array_begins(void *entry, const void *start, uint64_t length) { (void)entry, (void)start; print("array of %lu bytes begins\n", length); }
+void __lf_arrays_end(void *table, uint64_t count, const void *back_to) { (void)table, (void)back_to; print("arrays end, of %lu\n", count); }
+void __lf_arrays_return(void *table, uint64_t count) { (void)table, (void)count; print("arrays return\n"); }
 void __lf_number(const void *address) { (void)address; print("number\n"); }
 uint64_t __lf_random(void) { print("random\n"); return 0x1122334455667788; }

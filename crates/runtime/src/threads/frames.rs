@@ -1,9 +1,13 @@
 //! Local variables of threads, while there are several: a function that returns takes away what others may still have the address of. That is
 //! in conflict with whoever touches it, before or after, and who comes after is told so.
 //!
+//! A variable of a block goes where its block ends, an array of variable length (`arrays`) where the stack is as it was before it.
+//!
 //! Only variables that others can know are looked at: their address was stored somewhere, given to a thread, or taken for a number. One that is
 //! only known by another variable is as well known as that one. What has ended is in a *grave* until another function, or its own thread, has
 //! the place.
+
+mod arrays;
 
 use super::{MOST, forked, is_opaque, on, said, store_buffer, tables, threads, visible};
 use crate::caller;
@@ -56,14 +60,14 @@ struct ThreadFrames {
     count: Cell<usize>,
     addresses: [Cell<KnownAddress>; ADDRESSES],
     address_count: Cell<usize>,
-    /// Variables from here on upwards may be known, for all that was seen.
-    unknown_from: Cell<usize>,
+    /// There were more addresses than are kept: any variable may be known, for all that was seen.
+    many: Cell<bool>,
 }
 
 #[repr(C)]
 struct Grave {
     local: Local,
-    /// Where its function returned. Instead of who allocated it: whose it was, plus one.
+    /// Where its function returned, or its block ended. Instead of who allocated it: whose it was, plus one, and whether it was a block.
     record: Record,
 }
 
@@ -105,15 +109,20 @@ pub(super) fn begin(thread: usize) {
     let frames = &frames().threads[thread];
     frames.count.set(0);
     frames.address_count.set(0);
-    frames.unknown_from.set(usize::MAX);
+    frames.many.set(false);
 }
 
 /// From now on there are several threads: who knows variables that the running one has now was not seen.
 pub(super) fn begin_to_look() {
-    let own = own();
-    own.count.set(0);
-    own.unknown_from
-        .set(own.unknown_from.get().min(run().entered.get()));
+    own().count.set(0);
+    // Nor where they began.
+    if run().graves.get() != 0 {
+        let stack = stack_of(threads().current.get());
+        let here = run().entered.get();
+        if stack.has(here) {
+            take_place(here, stack.start + stack.length - here);
+        }
+    }
 }
 
 fn is_on() -> bool {
@@ -161,7 +170,7 @@ impl ThreadFrames {
         }
         let count = self.address_count.get();
         if count == ADDRESSES {
-            return self.unknown_from.set(0);
+            return self.many.set(true);
         }
         self.addresses[count].set(known);
         self.address_count.set(count + 1);
@@ -169,7 +178,7 @@ impl ThreadFrames {
 
     /// Can others know it?
     fn is_known(&self, local: Local, deep: usize) -> bool {
-        if local.start + local.length > self.unknown_from.get() || deep == 0 {
+        if self.many.get() || deep == 0 {
             return true;
         }
         self.addresses().iter().map(Cell::get).any(|known| {
@@ -202,7 +211,11 @@ pub(super) fn stores(to: usize, value: u64) {
 #[unsafe(no_mangle)]
 extern "C" fn __lf_frame_begins(start: usize, length: usize) {
     let caller = caller!();
-    let local = Local { start, length };
+    variable_begins(Local { start, length }, caller);
+}
+
+fn variable_begins(local: Local, caller: usize) {
+    let Local { start, length } = local;
     if !is_on() || !stack_of(threads().current.get()).has(start) {
         return;
     }
@@ -224,23 +237,33 @@ extern "C" fn __lf_frame_begins(start: usize, length: usize) {
     }
 }
 
-/// A variable ends (ABI).
+/// A variable ends with its function (ABI).
 #[unsafe(no_mangle)]
 extern "C" fn __lf_frame_ends(start: usize, length: usize) {
     let caller = caller!();
-    let local = Local { start, length };
-    if !is_on() || !stack_of(threads().current.get()).has(start) {
+    variable_ends(Local { start, length }, Builtin::function_return, caller);
+}
+
+/// A variable ends with its block (ABI).
+#[unsafe(no_mangle)]
+extern "C" fn __lf_block_variable_ends(start: usize, length: usize) {
+    let caller = caller!();
+    variable_ends(Local { start, length }, Builtin::block_end, caller);
+}
+
+fn variable_ends(local: Local, how: Builtin, caller: usize) {
+    if !is_on() || !stack_of(threads().current.get()).has(local.start) {
         return;
     }
-    let origin = Origin::library(Builtin::function_return, caller);
     let own = own();
     own.left_up_to(run().entered.get());
-    let known = own.is_known(local, DEEP);
     let count = own.count.get();
     let place = own
         .locals()
         .iter()
-        .rposition(|other| other.get().start == start);
+        .rposition(|other| other.get().start == local.start);
+    // Who knows it was not seen, if where it began was not.
+    let known = place.is_none() || own.is_known(local, DEEP);
     if let Some(place) = place
         && count <= LOCALS
     {
@@ -250,7 +273,7 @@ extern "C" fn __lf_frame_ends(start: usize, length: usize) {
         own.count.set(count - 1);
     }
     if known {
-        ends(local, origin);
+        ends(local, how, caller);
     }
 }
 
@@ -262,14 +285,13 @@ extern "C" fn __lf_frames_left() {
         return;
     }
     let (own, here) = (own(), run().entered.get());
-    let origin = Origin::library(Builtin::function_return, caller);
     while let Some(last) = own.locals().last().map(Cell::get)
         && last.start < here
     {
         let known = own.is_known(last, DEEP);
         own.count.set(own.locals().len() - 1);
         if known {
-            ends(last, origin);
+            ends(last, Builtin::function_return, caller);
         }
     }
     own.left_up_to(here);
@@ -279,11 +301,10 @@ extern "C" fn __lf_frames_left() {
 pub(super) fn leaves(caller: usize) {
     if is_on() {
         let own = own();
-        let origin = Origin::library(Builtin::function_return, caller);
         for at in 0..own.locals().len() {
             let local = own.locals[at].get();
             if own.is_known(local, DEEP) {
-                ends(local, origin);
+                ends(local, Builtin::function_return, caller);
             }
         }
         own.count.set(0);
@@ -291,10 +312,11 @@ pub(super) fn leaves(caller: usize) {
 }
 
 /// What others may know is gone.
-fn ends(local: Local, origin: Origin) {
+fn ends(local: Local, how: Builtin, caller: usize) {
+    let origin = Origin::library(how, caller);
     let bury = || {
         own().forget(local);
-        bury(local);
+        bury(local, matches!(how, Builtin::block_end));
     };
     match crate::state::watching() {
         true => pass(local, origin, bury),
@@ -309,7 +331,7 @@ fn pass(local: Local, origin: Origin, gone: impl FnMut()) {
     said::ignore_ends(0);
 }
 
-fn bury(local: Local) {
+fn bury(local: Local, with_block: bool) {
     take_place(local.start, local.length);
     let count = run().graves.get();
     let place = match count < GRAVES {
@@ -329,6 +351,7 @@ fn bury(local: Local) {
     grave.local = local;
     grave.record.begin(local.length, DEAD);
     grave.record.allocated[0] = threads().current.get() as u64 + 1;
+    grave.record.allocated[1] = with_block.into();
     call_stack::walk(call_stack::frame_pointer(), &mut grave.record.freed);
 }
 

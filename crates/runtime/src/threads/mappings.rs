@@ -61,6 +61,20 @@ pub(super) fn range([start, length, ..]: [usize; 5], origin: Origin) {
     changes(start, length, origin);
 }
 
+/// `mprotect`.
+pub(super) fn protected(arguments: [usize; 5], origin: Origin) {
+    match is_persistent(arguments[0]) && several() {
+        true => protects(origin),
+        false => range(arguments, origin),
+    }
+}
+
+/// Persistent memory: who stores there before and who behind is not tried. What waits in store buffers was allowed when it was put there.
+fn protects(origin: Origin) {
+    super::acted();
+    unseen::note(what::MAPPING, origin);
+}
+
 /// `mremap`: what was there is somewhere else afterwards, or some of it nowhere; with `MREMAP_FIXED` what was there is gone, too.
 pub(super) fn moved([start, length, wanted, flags, to]: [usize; 5], origin: Origin) {
     changes(start, length, origin);

@@ -277,7 +277,8 @@ pub(crate) fn system_call(number: i64, arguments: [usize; 5], caller: usize) {
     let [a, ..] = arguments;
     match number {
         libc::SYS_mmap => placed(unseen::MAPPING, arguments, origin),
-        libc::SYS_munmap | libc::SYS_mprotect => mappings::range(arguments, origin),
+        libc::SYS_munmap => mappings::range(arguments, origin),
+        libc::SYS_mprotect => mappings::protected(arguments, origin),
         libc::SYS_mremap => mappings::moved(arguments, origin),
         libc::SYS_brk => mappings::ends_at(a, origin),
         libc::SYS_madvise => mappings::advised(arguments, origin),
@@ -338,7 +339,7 @@ crate::weak!("drand48" => drand48, "atexit" => atexit);
 noted! {
     "mmap" => mmap, __lf_weak_mmap: placed(unseen::MAPPING);
     "munmap" => munmap, __lf_weak_munmap: mapping(mappings::range);
-    "mprotect" => mprotect, __lf_weak_mprotect: mapping(mappings::range);
+    "mprotect" => mprotect, __lf_weak_mprotect: mapping(mappings::protected);
     "mremap" => mremap, __lf_weak_mremap: mapping(mappings::moved);
     "madvise" => madvise, __lf_weak_madvise: mapping(mappings::advised);
     "brk" => brk, __lf_weak_brk: mapping(|arguments, origin| mappings::ends_at(arguments[0], origin));

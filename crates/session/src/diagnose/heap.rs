@@ -30,8 +30,12 @@ pub(crate) fn describe(
             _ => String::new(),
         };
         format!(
-            "{verb} {access} of a local variable of thread {}{into}; its function has returned",
-            block.thread()
+            "{verb} {access} of a local variable of thread {}{into}; its {}",
+            block.thread(),
+            match block.ended_with_block() {
+                true => "block has ended",
+                false => "function has returned",
+            }
         )
     };
     let outside = |verb: &str, block: Option<&HeapBlock>| match block {
@@ -96,7 +100,10 @@ pub(crate) fn notes(outcome: &Outcome, names: &ProgramNames) -> Vec<String> {
     ) {
         let places = places(&block.freed, names);
         let thread = block.thread();
-        let returned = |places| format!("the function of thread {thread} returned at {places}");
+        let returned = |places| match block.ended_with_block() {
+            true => format!("thread {thread} left the block at {places}"),
+            false => format!("the function of thread {thread} returned at {places}"),
+        };
         return places.map(returned).into_iter().collect();
     }
     let told = [("allocated", &block.allocated), ("freed", &block.freed)];

@@ -350,6 +350,16 @@ impl<'a> ScheduleNames<'a> {
         self.names.function(self.threads.origin(step.site)) == Some(function)
     }
 
+    /// What becomes of a variable where its function, or its block, is entered or left.
+    fn of_frame(&self, site: u32, object: impl std::fmt::Display) -> Option<String> {
+        match self.names.function(self.threads.origin(site))? {
+            "function_return" => Some(format!("returns: {object} is gone")),
+            "block_end" => Some(format!("leaves a block: {object} is gone")),
+            "function_entry" => Some(format!("takes the place of {object}")),
+            _ => None,
+        }
+    }
+
     /// What is read and written in a critical section that is one step.
     fn within(&self, step: &Step, trace: &Trace) -> Option<String> {
         let mut does: Vec<(String, bool, bool)> = Vec::new();
@@ -391,16 +401,12 @@ impl<'a> ScheduleNames<'a> {
                 self.remaps(step).unwrap_or("an atomic block").to_owned()
             }
             Act::Load => format!("reads {object}: {}", value(step.found)),
-            Act::Store if self.is_of(step, "function_return") => {
-                format!("returns: {object} is gone")
-            }
-            Act::Store if self.is_of(step, "function_entry") => {
-                format!("takes the place of {object}")
-            }
             Act::Store if self.remaps(step).is_some() => {
                 format!("{} of {object}", self.remaps(step).unwrap_or_default())
             }
-            Act::Store => format!("{object} = {}", value(step.left)),
+            Act::Store => self
+                .of_frame(step.site, &object)
+                .unwrap_or_else(|| format!("{object} = {}", value(step.left))),
             Act::Commit => format!("{object} = {}", value(step.left)),
             Act::Rmw => format!(
                 "{object}: {} becomes {}",
@@ -639,10 +645,13 @@ impl<'a> ScheduleNames<'a> {
         let place = self.own(place, || naming?.accessed(thread, site));
         let object = self.name(access.object, access.mask);
         let verb = if access.write { "writes" } else { "reads" };
+        let text = self
+            .of_frame(site, &object)
+            .unwrap_or_else(|| format!("{verb} {object}"));
         Some(ThreadDeed {
             thread,
             at: place.map(|at| line(&at)),
-            text: format!("{verb} {object}"),
+            text,
             stack,
             what: What::Access(object),
         })

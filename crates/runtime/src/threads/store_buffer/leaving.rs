@@ -7,6 +7,7 @@ use super::overlay::hide;
 use super::{Kind, buffers, line_of, of};
 use crate::memory::accesses;
 use crate::memory::heap_checks;
+use crate::memory::protections;
 use crate::memory::shadow::{is_persistent, offset, recording};
 use crate::run::trace;
 use crate::threads::context::Step;
@@ -187,10 +188,10 @@ fn take(thread: usize, at: usize) -> (u64, u64) {
         } else {
             hide();
             let found = visible::found(address, length);
-            match entry.outdated.get() {
+            protections::without(|| match entry.outdated.get() {
                 0 => visible::perform(address, entry.stored(), length, flags, origin),
                 _ => entry.put_new(),
-            }
+            });
             found
         };
         (left, found)

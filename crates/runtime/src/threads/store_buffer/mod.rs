@@ -11,8 +11,8 @@ mod overlay;
 use super::context::Step;
 use super::sets::{ThreadSet, words};
 use super::{MOST, tables, threads};
-use crate::memory::bytes;
-use crate::memory::shadow::{is_persistent, touch_span};
+use crate::memory::shadow::{is_persistent, touch_span, view};
+use crate::memory::{bytes, protections};
 use crate::run::outcome;
 use crate::run::trace::Origin;
 use core::cell::Cell;
@@ -266,6 +266,13 @@ pub(super) unsafe fn push(
 ) {
     let me = threads().current.get();
     show(me);
+    if is_persistent(to) && protections::any() {
+        // What may not be written faults here, before anybody is told.
+        touch_span(to, length);
+        let memory = view(to as *mut u8);
+        // SAFETY: what the caller promises; where that does not hold the program's own store faults.
+        unsafe { memory.write_volatile(memory.read_volatile()) };
+    }
     let entry = add(me, Kind::Store, to, origin);
     entry.length.set(length);
     entry.visible.set(visible);

@@ -3,8 +3,8 @@
 use super::super::visible::digest;
 use super::super::{MOST, tables};
 use super::{Entry, Kind, buffers, of};
-use crate::memory::bytes;
 use crate::memory::shadow::{is_persistent, view};
+use crate::memory::{bytes, protections};
 use crate::run::call_stack;
 use crate::state::run;
 use core::ops::Range;
@@ -76,12 +76,14 @@ pub(in super::super) fn show(thread: usize) {
     hide();
     buffers().shown.set(thread);
     let buffer = of(thread);
-    for entry in &buffer.entries[buffer.places()] {
-        if !entry.gone.get() {
-            entry.copy(entry.covered(), entry.memory());
-            entry.put_new();
+    protections::without(|| {
+        for entry in &buffer.entries[buffer.places()] {
+            if !entry.gone.get() {
+                entry.copy(entry.covered(), entry.memory());
+                entry.put_new();
+            }
         }
-    }
+    });
 }
 
 /// From now on memory is what everybody sees.
@@ -90,12 +92,14 @@ pub(super) fn hide() {
     if thread < MOST {
         let buffer = of(thread);
         let unused = unused_stack(thread);
-        for entry in buffer.entries[buffer.places()].iter().rev() {
-            if !entry.gone.get() {
-                entry.note_outdated(&unused);
-                entry.copy(entry.memory(), entry.covered());
+        protections::without(|| {
+            for entry in buffer.entries[buffer.places()].iter().rev() {
+                if !entry.gone.get() {
+                    entry.note_outdated(&unused);
+                    entry.copy(entry.memory(), entry.covered());
+                }
             }
-        }
+        });
     }
     buffers().shown.set(MOST);
 }
