@@ -11,6 +11,8 @@ type Blocks = HashSet<Block>;
 
 /// Blocks on one of two ways that meet again.
 const MOST_BLOCKS: usize = 6;
+/// Blocks of a loop inside that only lets time pass.
+const MOST_PAUSING: usize = 8;
 const PAUSES: &[&str] = &["", "pause", "rep; nop", "rep;nop", "rep nop"];
 
 /// What is computed from counters: from which.
@@ -19,23 +21,24 @@ type Computed = HashMap<Value, HashSet<Value>>;
 /// Of the values that a loop begins each turn with, those that count.
 #[derive(Default)]
 pub(crate) struct Counters {
-    /// They decide when the loop ends, or how long it pauses.
+    /// They decide when the loop ends.
     pub(crate) bounds: HashSet<Value>,
-    /// They decide nothing.
+    /// They decide nothing, or how long it pauses.
     pub(crate) idle: HashSet<Value>,
 }
 
 impl Counters {
     pub(crate) fn of(head: Block, body: &Blocks, pauses: &HashSet<Value>) -> Counters {
         let all = all(head, body, pauses);
+        let computed = computed(&all, head, body);
+        let ends = |user: &Value| {
+            user.is_opcode(LLVMOpcode::LLVMBr)
+                && decides(*user, body, &computed, pauses) == Decides::TheEnd
+        };
         let mut bounds = HashSet::new();
-        for (value, sources) in computed(&all, head, body) {
-            if value
-                .users()
-                .iter()
-                .any(|user| user.is_opcode(LLVMOpcode::LLVMBr))
-            {
-                bounds.extend(sources);
+        for (value, sources) in &computed {
+            if value.users().iter().any(ends) {
+                bounds.extend(sources.iter().copied());
             }
         }
         let idle = all.difference(&bounds).copied().collect();
@@ -59,8 +62,9 @@ pub(crate) fn exits(body: &Blocks) -> Vec<Value> {
 }
 
 fn all(head: Block, body: &Blocks, pauses: &HashSet<Value>) -> HashSet<Value> {
-    let phis = head.instructions().into_iter();
-    let mut counters: HashSet<Value> = phis
+    let inner = body.iter().filter(|&&block| comes_back(block, head, body));
+    let mut counters: HashSet<Value> = (inner.copied().chain([head]))
+        .flat_map(|block| block.instructions())
         .filter(|value| value.is_opcode(LLVMOpcode::LLVMPHI))
         .collect();
     loop {
@@ -76,6 +80,23 @@ fn all(head: Block, body: &Blocks, pauses: &HashSet<Value>) -> HashSet<Value> {
         }
         counters.retain(|counter| !others.contains(counter));
     }
+}
+
+/// Is a block part of a loop inside of this one?
+fn comes_back(block: Block, head: Block, body: &Blocks) -> bool {
+    block != head && reached(block, |next| body.contains(&next) && next != head).contains(&block)
+}
+
+/// The blocks that are come to from one, as far as that leads.
+fn reached(from: Block, leads: impl Fn(Block) -> bool) -> Blocks {
+    let mut reached = Blocks::new();
+    let mut pending = successors(from);
+    while let Some(block) = pending.pop() {
+        if leads(block) && reached.insert(block) {
+            pending.extend(successors(block));
+        }
+    }
+    reached
 }
 
 /// All in the loop that depends on nothing but these and constants.
@@ -169,7 +190,7 @@ fn spoilt(computed: &Computed, body: &Blocks, pauses: &HashSet<Value>) -> HashSe
             let counts = body.contains(&user.block()) && computed.contains_key(&user);
             counts
                 || user.is_opcode(LLVMOpcode::LLVMBr)
-                    && decides_nothing(user, body, computed, pauses)
+                    && decides(user, body, computed, pauses) != Decides::Something
         });
         if !harmless {
             spoilt.extend(sources.iter().copied());
@@ -178,23 +199,30 @@ fn spoilt(computed: &Computed, body: &Blocks, pauses: &HashSet<Value>) -> HashSe
     spoilt
 }
 
-/// Does a branch choose only between leaving the loop and going on, or between two ways that come together with nothing done?
-fn decides_nothing(
-    branch: Value,
-    body: &Blocks,
-    computed: &Computed,
-    pauses: &HashSet<Value>,
-) -> bool {
+/// What a branch chooses.
+#[derive(PartialEq)]
+enum Decides {
+    /// Between ways that come together with nothing done, or how often a loop inside goes round that only lets time pass.
+    Nothing,
+    /// Whether the loop ends.
+    TheEnd,
+    Something,
+}
+
+fn decides(branch: Value, body: &Blocks, computed: &Computed, pauses: &HashSet<Value>) -> Decides {
     let from = branch.block();
     if !body.contains(&from) {
-        return false;
+        return Decides::Something;
     }
     let ways = successors(from);
     if ways.iter().any(|&way| !body.contains(&leads(from, way))) {
-        return true;
+        return Decides::TheEnd;
+    }
+    if pausing_loop(from, computed, pauses).is_some() {
+        return Decides::Nothing;
     }
     let [one, other] = ways[..] else {
-        return false;
+        return Decides::Something;
     };
     let one = follow(from, one, computed, pauses);
     let other = follow(from, other, computed, pauses);
@@ -203,11 +231,12 @@ fn decides_nothing(
         there.map(|&(_, other)| (block, [last, other]))
     };
     let Some((meet, lasts)) = one.iter().find_map(meets) else {
-        return false;
+        return Decides::Something;
     };
     // What is chosen where they meet is the same for both, or a counter.
     let phis = meet.instructions().into_iter();
-    phis.take_while(|value| value.is_opcode(LLVMOpcode::LLVMPHI))
+    let same = phis
+        .take_while(|value| value.is_opcode(LLVMOpcode::LLVMPHI))
         .all(|phi| {
             let incoming = phi.incoming();
             let comes = |block: Block| incoming.iter().find(|(_, from)| *from == block);
@@ -216,7 +245,59 @@ fn decides_nothing(
                 .filter_map(|&last| comes(last).map(|(value, _)| *value))
                 .collect();
             values.len() == 1 || computed.contains_key(&phi)
-        })
+        });
+    match same {
+        true => Decides::Nothing,
+        false => Decides::Something,
+    }
+}
+
+/// Where a loop ends that a block is part of, and from which of its blocks, if all it does is to let time pass.
+fn pausing_loop(
+    block: Block,
+    computed: &Computed,
+    pauses: &HashSet<Value>,
+) -> Option<(Block, Block)> {
+    let idle = |at: Block| {
+        let instructions = at.instructions();
+        instructions
+            .iter()
+            .all(|&instruction| passes_time(instruction, computed, pauses))
+    };
+    let forward = reached(block, idle);
+    if !forward.contains(&block) {
+        return None;
+    }
+    // Of what is come to, that which leads back.
+    let within: Blocks = forward
+        .iter()
+        .filter(|&&at| at == block || reached(at, |next| forward.contains(&next)).contains(&block))
+        .copied()
+        .collect();
+    if within.len() > MOST_PAUSING {
+        return None;
+    }
+    let leaves = within.iter().flat_map(|&at| {
+        let ways = successors(at).into_iter();
+        ways.map(move |way| (way, at))
+    });
+    let leaves: Vec<(Block, Block)> = leaves.filter(|(way, _)| !within.contains(way)).collect();
+    match leaves[..] {
+        [only] => Some(only),
+        _ => None,
+    }
+}
+
+/// A branch, something that counters say, or a call that lets time pass.
+fn passes_time(instruction: Value, computed: &Computed, pauses: &HashSet<Value>) -> bool {
+    computed.contains_key(&instruction)
+        || match instruction.opcode() {
+            Some(LLVMOpcode::LLVMBr) => true,
+            Some(LLVMOpcode::LLVMCall | LLVMOpcode::LLVMInvoke) => {
+                instruction.is_unused() && is_pause(instruction, pauses)
+            }
+            _ => false,
+        }
 }
 
 /// The functions of a module that do nothing but let time pass.
@@ -334,15 +415,14 @@ fn follow(
     let mut blocks = vec![(way, from)];
     let mut block = way;
     while blocks.len() < MOST_BLOCKS {
-        let idle = block.instructions().iter().all(|instruction| {
-            computed.contains_key(instruction) && !instruction.is_opcode(LLVMOpcode::LLVMPHI)
-                || match instruction.opcode() {
-                    Some(LLVMOpcode::LLVMBr) => true,
-                    Some(LLVMOpcode::LLVMCall | LLVMOpcode::LLVMInvoke) => {
-                        instruction.is_unused() && is_pause(*instruction, pauses)
-                    }
-                    _ => false,
-                }
+        if let Some((next, last)) = pausing_loop(block, computed, pauses) {
+            blocks.push((next, last));
+            block = next;
+            continue;
+        }
+        let idle = block.instructions().iter().all(|&instruction| {
+            passes_time(instruction, computed, pauses)
+                && !instruction.is_opcode(LLVMOpcode::LLVMPHI)
         });
         let ends_in_call = block
             .terminator()
