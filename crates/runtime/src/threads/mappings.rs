@@ -56,6 +56,14 @@ pub(super) fn settled(origin: Origin) {
     }
 }
 
+/// There is a mapping now: people are told where it comes from, as of a block of the heap.
+pub(super) fn made([_, length, wanted]: [usize; 3], at: usize, moved: bool) {
+    let is_there = at.is_multiple_of(PAGE) && at != usize::MAX && !is_persistent(at);
+    if is_there {
+        super::allocated(at, if moved { wanted } else { length });
+    }
+}
+
 /// `munmap`, `mprotect`.
 pub(super) fn range([start, length, ..]: [usize; 5], origin: Origin) {
     changes(start, length, origin);
