@@ -134,7 +134,8 @@ impl DurableBeginning {
         self.lines.iter().map(|(&line, of)| (line, of.versions))
     }
 
-    pub(crate) fn bytes(&self, line: Line) -> Option<&LineBytes> {
+    /// What is durable of a line.
+    pub fn bytes(&self, line: Line) -> Option<&LineBytes> {
         self.lines.get(&line).map(|of| &of.bytes)
     }
 

@@ -425,22 +425,15 @@ impl RecoveryPath {
 
     /// Lines of the first execution that were read, with the versions that agree with it; ascending.
     pub fn left(&self) -> Vec<(Line, Span)> {
-        let spans = self.lines.iter();
-        let mut left: Vec<(Line, Span)> = spans
-            .filter_map(|(&line, spans)| Some((line, *spans.first()?)))
-            .collect();
+        let mut left: Vec<(Line, Span)> = self.versions_by_line().collect();
         left.sort_unstable();
         left
     }
 
-    /// Lines of which something was read that was stored.
-    pub fn lines_read(&self) -> impl Iterator<Item = Line> + '_ {
-        self.lines.keys().copied()
-    }
-
-    /// Versions of a line of the first execution that agree with everything read so far; none if nothing was.
-    pub fn versions_read(&self, line: Line) -> Option<Span> {
-        self.lines.get(&line)?.first().copied()
+    /// Lines of the first execution of which something was read, with the versions that agree with everything read so far.
+    pub fn versions_by_line(&self) -> impl Iterator<Item = (Line, Span)> + '_ {
+        let spans = self.lines.iter();
+        spans.filter_map(|(&line, spans)| Some((line, *spans.first()?)))
     }
 
     /// Power failures that lead through everything read so far, oldest first.

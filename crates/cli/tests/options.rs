@@ -274,11 +274,19 @@ fn what_would_show_a_finding_again_is_not_run() {
             .collect::<Vec<_>>()
     };
     let runs = |of: &Value| of["stats"]["runs"].as_u64().unwrap();
-    for name in ["again", "again_large"] {
+    for (name, failures) in [
+        ("again", "1"),
+        ("again_large", "1"),
+        ("again", "2"),
+        ("again_threads", "1"),
+        ("again_threads", "2"),
+    ] {
         let program = format!("{INPUTS}/{name}.c");
-        let (code, some) = json(name, &["--checks", "crash", &program]);
+        let asked = ["--checks", "crash", "--failures", failures, &program];
+        let name = &format!("{name}-{failures}");
+        let (code, some) = json(name, &asked);
         let all_of = format!("{name}-all");
-        let (all_code, all) = json(&all_of, &["--checks", "crash", "--all", &program]);
+        let (all_code, all) = json(&all_of, &[&asked[..], &["--all"]].concat());
         assert_eq!((code, all_code), (100, 100));
         assert_eq!(some["limits"], serde_json::json!(["again"]));
         assert_eq!(all["limits"].as_array().map(Vec::len), Some(0));
@@ -287,7 +295,7 @@ fn what_would_show_a_finding_again_is_not_run() {
         let (few, many) = (runs(&some), runs(&all));
         assert!(2 * few < many, "{few} {many}");
         assert_eq!(lost(&some), lost(&all));
-        let (_, told) = human(name, &["--checks", "crash", &program]);
+        let (_, told) = human(name, &asked);
         let said = "recoveries not run that would show a finding again (--all runs them)";
         assert!(told.contains(said), "{told}");
     }

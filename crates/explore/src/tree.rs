@@ -82,7 +82,9 @@ pub struct Diverged {
 pub struct RecoveryTree {
     segments: Vec<Segment>,
     free: Vec<u32>,
-    runs: Vec<TreeRun>,
+    /// By run: where it left the paths of those before it, and the lowest of the segments that it added.
+    branches: Vec<Branch>,
+    bottoms: Vec<u32>,
     reads: usize,
     /// What recoveries say about their reads, by the run that brought it: the depth of the read it comes before, ascending.
     marks: FxHashMap<u32, Vec<(u32, Mark)>>,
@@ -92,17 +94,12 @@ pub struct RecoveryTree {
     judged: FxHashMap<u32, Rc<landfall_check::Execution>>,
 }
 
-/// What one run added: the reads below its branch.
-#[derive(Clone, Copy, Debug)]
-struct TreeRun {
-    branch: Option<Branch>,
-    /// The lowest segment of them.
-    bottom: u32,
-}
-
-/// The bottom of a run that was pruned as a whole.
+/// The bottom of a run that was pruned as a whole; and what the first run branched off.
 const GONE: u32 = u32::MAX;
+/// Above the root.
+const NOWHERE: u32 = u32::MAX;
 
+/// There may be two of them for each distinct recovery: they are kept small.
 #[derive(Clone, Debug)]
 struct Segment {
     /// The run that brought these reads.
@@ -111,8 +108,8 @@ struct Segment {
     depth: u32,
     /// Reads before this index have become part of the segments above.
     skip: u32,
+    above: u32,
     reads: Vec<Read>,
-    above: Option<u32>,
     /// The value that leads here from above.
     entered: u64,
     end: SegmentEnd,
@@ -120,11 +117,11 @@ struct Segment {
 
 #[derive(Clone, Debug)]
 enum SegmentEnd {
-    /// A read with more than one known value, or fewer after pruning: `(value, segment)`, ascending.
+    /// A read with more than one known value, or fewer after pruning: the segments that they lead to, by ascending value.
     Fork {
         read: FirstRead,
         own: u64,
-        children: SmallVec<[(u64, u32); 2]>,
+        children: SmallVec<[u32; 4]>,
     },
     Leaf(Leaf),
 }
@@ -159,7 +156,7 @@ fn tighten(reads: &mut Vec<Read>) {
 impl RecoveryTree {
     /// Runs grafted so far.
     pub fn runs(&self) -> u32 {
-        self.runs.len() as u32
+        self.bottoms.len() as u32
     }
 
     /// Reads kept: what the tree costs in memory.
@@ -232,7 +229,7 @@ impl RecoveryTree {
 
     /// All first reads of a run that are still there.
     pub fn path_of(&self, run: u32) -> Vec<Read> {
-        match self.runs.get(run as usize).map_or(GONE, |run| run.bottom) {
+        match self.bottoms.get(run as usize).copied().unwrap_or(GONE) {
             GONE => Vec::new(),
             bottom => self.reads_to(self.end(self.top_of(bottom))),
         }
@@ -291,11 +288,22 @@ impl RecoveryTree {
             };
             return (read.value == value).then_some(next);
         }
+        let (children, at) = self.among(segment, value);
+        Some(self.top_of(children[at.ok()?]))
+    }
+
+    /// What a segment ends with, and where the one is, or would be, that a value leads to.
+    fn among<'a>(&self, segment: &'a Segment, value: u64) -> (&'a [u32], Result<usize, usize>) {
         let SegmentEnd::Fork { children, .. } = &segment.end else {
-            return None;
+            return (&[], Err(0));
         };
-        let at = children.binary_search_by_key(&value, |&(v, _)| v).ok()?;
-        Some(self.top_of(children[at].1))
+        let at = children.binary_search_by_key(&value, |&child| self.entered(child));
+        (children, at)
+    }
+
+    /// The value that leads to a segment.
+    fn entered(&self, segment: u32) -> u64 {
+        self.segments[segment as usize].entered
     }
 
     fn top_of(&self, segment: u32) -> TreePlace {
@@ -307,31 +315,29 @@ impl RecoveryTree {
 
     /// A read by its name. It must not have been pruned.
     pub fn place(&self, run: u32, depth: u32) -> TreePlace {
-        let mut id = self.runs[run as usize].bottom;
+        let mut id = self.bottoms[run as usize];
         loop {
             let segment = &self.segments[id as usize];
-            match segment.above {
-                Some(above) if depth < segment.depth => id = above,
-                _ => {
-                    return TreePlace {
-                        segment: id,
-                        at: depth - segment.depth + segment.skip,
-                    };
-                }
+            if segment.above == NOWHERE || depth >= segment.depth {
+                return TreePlace {
+                    segment: id,
+                    at: depth - segment.depth + segment.skip,
+                };
             }
+            id = segment.above;
         }
     }
 
     /// Is the read of this name still there?
     pub fn holds(&self, run: u32, depth: u32) -> bool {
-        let bottom = self.runs[run as usize].bottom;
+        let bottom = self.bottoms[run as usize];
         bottom != GONE
             && depth <= self.segments[bottom as usize].depth + self.segments[bottom as usize].len()
     }
 
     /// How many reads the path of a run has. It must not have been pruned.
     pub fn depth(&self, run: u32) -> u32 {
-        let segment = &self.segments[self.runs[run as usize].bottom as usize];
+        let segment = &self.segments[self.bottoms[run as usize] as usize];
         segment.depth + segment.len()
     }
 
@@ -341,7 +347,8 @@ impl RecoveryTree {
 
     /// Where a run left the paths of those before it; `None` for the first.
     pub fn branch_of(&self, run: u32) -> Option<Branch> {
-        self.runs[run as usize].branch
+        let branch = self.branches[run as usize];
+        (branch.run != GONE).then_some(branch)
     }
 
     /// The reads above a place with the values that lead there, upwards.
@@ -354,9 +361,11 @@ impl RecoveryTree {
                 at -= 1;
                 return Some(segment.reads[at as usize]);
             }
-            let above = segment.above?;
+            if segment.above == NOWHERE {
+                return None;
+            }
             let value = segment.entered;
-            id = above;
+            id = segment.above;
             let segment = &self.segments[id as usize];
             at = segment.reads.len() as u32;
             match segment.end {
@@ -375,7 +384,9 @@ impl RecoveryTree {
             }
             _ => &[],
         };
-        children.iter().map(|&(value, id)| (value, self.top_of(id)))
+        children
+            .iter()
+            .map(|&id| (self.entered(id), self.top_of(id)))
     }
 
     /// The end of the segment that a place is in.
@@ -395,13 +406,13 @@ impl RecoveryTree {
         ended: Ended,
         log: Option<Arc<Log>>,
     ) -> Result<u32, Diverged> {
-        let run = self.runs.len() as u32;
+        let run = self.runs();
         let mut segment = Segment {
             run,
             depth: 0,
             skip: 0,
             reads: Vec::new(),
-            above: None,
+            above: NOWHERE,
             entered: 0,
             end: SegmentEnd::Leaf(Leaf { ended, run, log }),
         };
@@ -409,17 +420,19 @@ impl RecoveryTree {
             self.reads += reads.len();
             segment.reads = reads;
             self.segments.push(segment);
-            self.runs.push(TreeRun {
-                branch: None,
-                bottom: 0,
+            self.branches.push(Branch {
+                run: GONE,
+                depth: 0,
+                value: 0,
             });
+            self.bottoms.push(0);
             return Ok(run);
         };
         let place = self.place(branch.run, branch.depth);
         self.verify(place, branch, &reads)?;
         let fork = self.fork(place);
         segment.depth = branch.depth + 1;
-        segment.above = Some(fork);
+        segment.above = fork;
         segment.entered = branch.value;
         // The reads above are there already.
         reads.drain(..=branch.depth as usize);
@@ -427,14 +440,13 @@ impl RecoveryTree {
         self.reads += reads.len();
         segment.reads = reads;
         let id = self.fresh(segment);
+        let (_, at) = self.among(&self.segments[fork as usize], branch.value);
+        let at = at.unwrap_or_else(|at| at);
         if let SegmentEnd::Fork { children, .. } = &mut self.segments[fork as usize].end {
-            let at = children.partition_point(|&(v, _)| v < branch.value);
-            children.insert(at, (branch.value, id));
+            children.insert(at, id);
         }
-        self.runs.push(TreeRun {
-            branch: Some(branch),
-            bottom: id,
-        });
+        self.branches.push(branch);
+        self.bottoms.push(id);
         Ok(run)
     }
 
@@ -534,7 +546,7 @@ impl RecoveryTree {
             depth: upper.depth_of(place.at + 1),
             skip: place.at + 1,
             reads: std::mem::take(&mut upper.reads),
-            above: Some(place.segment),
+            above: place.segment,
             entered: split.value,
             end: std::mem::replace(
                 &mut upper.end,
@@ -558,15 +570,14 @@ impl RecoveryTree {
         }
         let id = self.fresh(lower);
         if let SegmentEnd::Fork { children, .. } = &self.segments[id as usize].end {
-            let below: SmallVec<[u32; 4]> = children.iter().map(|&(_, child)| child).collect();
-            for child in below {
-                self.segments[child as usize].above = Some(id);
+            for child in children.clone() {
+                self.segments[child as usize].above = id;
             }
         }
         if let SegmentEnd::Fork { children, .. } = &mut self.segments[place.segment as usize].end {
-            children.push((split.value, id));
+            children.push(id);
         }
-        let bottom = &mut self.runs[run as usize].bottom;
+        let bottom = &mut self.bottoms[run as usize];
         if *bottom == place.segment {
             *bottom = id;
         }
@@ -581,26 +592,25 @@ impl RecoveryTree {
         }
         let fork = self.fork(place);
         let mut doomed: Vec<u32> = Vec::new();
+        let (_, at) = self.among(&self.segments[fork as usize], branch.value);
         let segment = &mut self.segments[fork as usize];
         let stays = segment.run;
         if let SegmentEnd::Fork { own, children, .. } = &mut segment.end {
-            if let Ok(at) = children.binary_search_by_key(&branch.value, |&(v, _)| v) {
-                doomed.push(children.remove(at).1);
-            }
+            doomed.extend(at.ok().map(|at| children.remove(at)));
             if *own == branch.value {
-                self.runs[segment.run as usize].bottom = fork;
+                self.bottoms[stays as usize] = fork;
             }
         }
         while let Some(id) = doomed.pop() {
             let segment = &mut self.segments[id as usize];
             self.reads -= segment.len() as usize;
             if segment.run != stays {
-                self.runs[segment.run as usize].bottom = GONE;
+                self.bottoms[segment.run as usize] = GONE;
             }
             segment.reads = Vec::new();
             segment.skip = 0;
             if let SegmentEnd::Fork { children, .. } = &mut segment.end {
-                doomed.extend(std::mem::take(children).into_iter().map(|(_, child)| child));
+                doomed.extend(std::mem::take(children));
             }
             self.free.push(id);
         }

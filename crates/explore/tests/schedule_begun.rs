@@ -7,7 +7,7 @@ use landfall_explore::schedule::judge::{Judge, Verdicts};
 use landfall_explore::schedule::judged::Names;
 use landfall_explore::schedule::power::{Power, Traced};
 use landfall_explore::schedule::{End, Explored, Options, Persistency, Replayed, Search};
-use landfall_model::event::Event;
+use landfall_model::event::{Event, Read};
 use landfall_model::image::Image;
 use landfall_model::line::{Addr, Line, pieces};
 use landfall_model::order::Platform;
@@ -53,9 +53,36 @@ struct Judged {
     wasted: Vec<Finding>,
     /// Schedules that were judged without what they begin with.
     rests: usize,
+    /// What recoveries read.
+    recoveries: BTreeSet<Vec<Read>>,
 }
 
-fn judged(program: &Program, whole: bool) -> Judged {
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Look {
+    Whole,
+    OnceAtTheBeginning,
+    /// Nobody judges.
+    Search,
+}
+
+/// What each recovery read; a power failure leaves just that.
+fn recoveries(power: &Power) -> BTreeSet<Vec<Read>> {
+    let mut all = BTreeSet::new();
+    let tree = power.trees().next().expect("something was run");
+    for behaviour in &power.behaviours {
+        let reads = tree.path_of(behaviour.run);
+        for read in &reads {
+            let line = read.read.line();
+            let left = behaviour.crash.image.iter().find(|(of, _)| *of == line);
+            let bytes = left.map_or_else(|| power.base().line(line), |(_, bytes)| *bytes);
+            assert_eq!(read.read.value(&bytes), read.value);
+        }
+        all.insert(reads);
+    }
+    all
+}
+
+fn judged(program: &Program, look: Look) -> Judged {
     let straight = || Straight::after(&program.beginning, program.threads.clone());
     let mut threads = straight();
     let options = Options {
@@ -71,7 +98,7 @@ fn judged(program: &Program, whole: bool) -> Judged {
         ]
     };
     let mut judge = Judge::new(Box::new(begin), Limits::default());
-    if whole {
+    if look == Look::Whole {
         judge = judge.whole();
     }
     let mut wasted = Wasted::default();
@@ -87,7 +114,9 @@ fn judged(program: &Program, whole: bool) -> Judged {
         let explored: &dyn Explored = &search;
         let line = |object: u32| Line(object.into());
         let traced = power.look(&mut toy, explored, line).expect("walks");
-        if let Some(execution) = judge.look(&power, &traced, explored, &mut Plain) {
+        if look == Look::Search {
+            power.settle(&traced, explored, line);
+        } else if let Some(execution) = judge.look(&mut power, &traced, explored, &mut Plain) {
             rests += usize::from(execution.before().is_some());
             wasted.scheduled(&execution);
         }
@@ -122,6 +151,7 @@ fn judged(program: &Program, whole: bool) -> Judged {
         found,
         wasted: wasted.findings(),
         rests,
+        recoveries: recoveries(&power),
     }
 }
 
@@ -176,10 +206,14 @@ proptest! {
 
     #[test]
     fn a_beginning_that_is_durable_is_judged_once(program in program()) {
-        let (all, rest) = (judged(&program, true), judged(&program, false));
+        let all = judged(&program, Look::Whole);
+        let rest = judged(&program, Look::OnceAtTheBeginning);
         prop_assert_eq!(&all.found, &rest.found);
         prop_assert_eq!(&all.wasted, &rest.wasted);
         prop_assert_eq!(all.rests, 0);
+        let searched = judged(&program, Look::Search);
+        prop_assert_eq!(&all.recoveries, &rest.recoveries);
+        prop_assert_eq!(&all.recoveries, &searched.recoveries);
     }
 }
 
@@ -196,5 +230,5 @@ fn later_schedules_are_judged_from_the_durable_point_on() {
         toy: Toy::new(1, 3, true),
         base: Image::default(),
     };
-    assert_eq!(judged(&program, false).rests, 1);
+    assert_eq!(judged(&program, Look::OnceAtTheBeginning).rests, 1);
 }

@@ -126,7 +126,7 @@ fn violated(threads: &[Vec<Event>], toy: &Toy, base: &Image) -> bool {
             let explored: &dyn Explored = &search;
             let line = |object: u32| Line(object.into());
             let traced = power.look(&mut toy, explored, line).expect("walks");
-            judge.look(&power, &traced, explored, &mut Plain);
+            judge.look(&mut power, &traced, explored, &mut Plain);
         }
     }
     let verdicts = judge.finish();

@@ -218,7 +218,7 @@ fn recovered(path: &Path, number: usize, test: &Test) -> Result<BTreeSet<i32>, S
         let line = |object| threads.line(object).unwrap_or(Line(u64::MAX / 64));
         match power.look(&mut recovery, search, line) {
             Ok(traced) => {
-                judge.look(&power, &traced, search, &mut Called(&line));
+                judge.look(&mut power, &traced, search, &mut Called(&line));
                 ControlFlow::Continue(())
             }
             Err(error) => {
@@ -335,7 +335,7 @@ fn interpreted(test: &Test) -> Option<bool> {
     let line = |object: u32| Line(object.into());
     let found = saturate(&mut threads, Preempt::Auto, options, |_, search| {
         let traced = power.look(&mut recovery, search, line).expect("recovers");
-        judge.look(&power, &traced, search, &mut Called(&line));
+        judge.look(&mut power, &traced, search, &mut Called(&line));
         ControlFlow::Continue(())
     });
     found.expect("runs");

@@ -72,7 +72,7 @@ fn judge(test: &Test, vars: &[Var], order: target::Order) -> Option<Found> {
         }
         let line = |object: u32| Line(object.into());
         let traced = power.look(&mut recovery, search, line).expect("recovers");
-        if let Some(execution) = judge.look(&power, &traced, search, &mut Plain) {
+        if let Some(execution) = judge.look(&mut power, &traced, search, &mut Plain) {
             wasted.scheduled(&execution);
         }
         ControlFlow::Continue(())

@@ -1,7 +1,7 @@
 //! Where a store goes, as an expression that is still true after the store.
 
 use crate::NoRepair;
-use crate::source::{ParsedSource, walk};
+use crate::source::{ParsedSource, ancestors, walk};
 use tree_sitter::Node;
 
 /// Memory to write back, as expressions of the program.
@@ -246,18 +246,28 @@ fn is_volatile(source: &ParsedSource<'_>, left: Node<'_>) -> bool {
         return false;
     };
     let name = source.of(name);
-    let declares = |node: Node<'_>, text: &str| {
-        let kind = matches!(
+    let declares = |node: &Node<'_>| {
+        matches!(
             node.kind(),
             "declaration" | "parameter_declaration" | "field_declaration"
-        );
-        kind && walk(node).any(|n| {
-            matches!(n.kind(), "identifier" | "field_identifier") && &text[n.byte_range()] == name
-        })
+        )
     };
+    let is_named = |node: Node<'_>, text: &str| {
+        let name_of = |n: &Node<'_>| matches!(n.kind(), "identifier" | "field_identifier");
+        walk(node).any(|n| name_of(&n) && &text[n.byte_range()] == name)
+    };
+    // From the word to what it stands in: there are few of them.
     source.everything().any(|(root, text)| {
-        let volatile =
-            |n: Node<'_>| n.kind() == "type_qualifier" && &text[n.byte_range()] == "volatile";
-        walk(root).any(|node| declares(node, text) && walk(node).any(volatile))
+        let words = text.match_indices(VOLATILE).filter_map(|(from, word)| {
+            let node = root.descendant_for_byte_range(from, from + word.len())?;
+            let qualifier = ancestors(node).find(|n| n.kind() == "type_qualifier")?;
+            (&text[qualifier.byte_range()] == VOLATILE).then_some(qualifier)
+        });
+        words.into_iter().any(|word| {
+            let mut around = ancestors(word).filter(declares);
+            around.any(|node| is_named(node, text))
+        })
     })
 }
+
+const VOLATILE: &str = "volatile";

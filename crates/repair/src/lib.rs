@@ -155,6 +155,10 @@ pub fn snapshot_lines(unit: &Unit<'_>, stores: &[Place]) -> Vec<(Place, String)>
 
 /// What makes a store durable, if the file does that with PMDK's own calls: `pmemobj_persist(pop, …)`.
 pub fn pmdk_line(unit: &Unit<'_>, store: &StoredBytes) -> Option<String> {
+    // It is a call that the file makes, or that a header is included for.
+    if !unit.text.contains("pmem") {
+        return None;
+    }
     let source = ParsedSource::read(unit);
     let store = store::find(&source, store.at, store.bytes).ok()?;
     let idioms = Idiom::ranked(&source, store.node, None).ok()?;

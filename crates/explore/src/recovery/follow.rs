@@ -8,14 +8,14 @@
 use super::checksums::{Checksums, MustRun};
 use super::lines::{FEW, KnownValues, LineReader, LineWalk, ReadLines};
 use super::mistakes::{Mistakes, seen};
-use super::{Behaviour, Options, SearchError, Searched, TreeWatch};
+use super::{Behaviour, Options, PackedFailures, SearchError, Searched, TreeWatch};
 use crate::subject::{Job, Read, RunDetail, Subject, SubjectError};
 use crate::tree::{Branch, Here, RecoveryTree, TreePlace};
 use landfall_model::crash::PowerFailure;
 use landfall_model::image::Image;
 use landfall_model::line::{Line, LineBytes};
 use landfall_model::log::{Cut, Entry, Log, Version};
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashSet;
 use smallvec::SmallVec;
 use std::borrow::Cow;
 
@@ -23,6 +23,8 @@ use std::borrow::Cow;
 const ASK_EVERY: usize = 1024;
 /// The leaf of a run lives.
 const WHOLE: u32 = u32::MAX;
+/// A run whose behaviour was not met.
+const UNMET: u32 = u32::MAX;
 
 pub(super) fn follow(
     subject: &mut impl Subject,
@@ -73,7 +75,7 @@ fn follow_once(
         lines: ReadLines::new(log, base),
         open: FxHashSet::default(),
         todo: Vec::new(),
-        met: FxHashMap::default(),
+        met: Vec::new(),
         found,
         looked: false,
         left: Vec::new(),
@@ -130,8 +132,8 @@ struct Follow<'a, S> {
     open: FxHashSet<u32>,
     /// Branches found and not yet taken.
     todo: Vec<Branch>,
-    /// Runs whose behaviour was met in this search, and where it stands.
-    met: FxHashMap<u32, usize>,
+    /// By run, where its behaviour stands, if it was met in this search.
+    met: Vec<u32>,
     found: &'a mut Searched,
     looked: bool,
     /// Branches that the present crash state has left: to be forgotten, unless it came back.
@@ -283,14 +285,24 @@ impl<S: Subject> Follow<'_, S> {
                 Here::Leaf(leaf) => {
                     let ended = leaf.ended;
                     self.live[run as usize] = WHOLE;
-                    match self.met.get(&run) {
-                        Some(&at) => self.found.behaviours[at].times += 1,
+                    match self
+                        .met
+                        .get(run as usize)
+                        .copied()
+                        .filter(|&at| at != UNMET)
+                    {
+                        Some(at) => self.found.behaviours[at as usize].times += 1,
                         None => {
-                            self.met.insert(run, self.found.behaviours.len());
+                            if self.met.len() <= run as usize {
+                                self.met.resize(run as usize + 1, UNMET);
+                            }
+                            self.met[run as usize] = self.found.behaviours.len() as u32;
                             let lines = self.old_lines(&mut way, run, depth, None);
-                            // A new one, of just this length: there are very many.
-                            let mut old = Vec::with_capacity(lines.len());
-                            old.extend(lines.iter().map(|&(line, version, _)| (line, version)));
+                            let old = lines.iter().map(|&(line, version, _)| (line, version));
+                            let failure = PowerFailure {
+                                cut: self.cut,
+                                old: old.collect(),
+                            };
                             if self.mistakes.shows(ended, self.found.behaviours.len()) {
                                 let shown = self.shown(place, None);
                                 self.mistakes.show(&shown);
@@ -298,7 +310,7 @@ impl<S: Subject> Follow<'_, S> {
                             self.found.behaviours.push(Behaviour {
                                 ended,
                                 run,
-                                crashes: vec![PowerFailure { cut: self.cut, old }],
+                                crashes: PackedFailures::new(&[failure]),
                                 times: 1,
                             });
                         }
@@ -501,7 +513,7 @@ impl<S: Subject> Follow<'_, S> {
             for &branch in wave {
                 match branch.filter(|&branch| self.is_well_known(branch)) {
                     None => left.push(branch),
-                    Some(known) => self.found.skipped += u32::from(self.mistakes.skip(known)),
+                    Some(known) => self.found.skipped += u32::from(self.mistakes.skip(1, known)),
                 }
             }
             if !left.is_empty() {

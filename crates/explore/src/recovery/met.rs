@@ -38,7 +38,7 @@ impl Met {
         found.behaviours.push(Behaviour {
             ended,
             run,
-            crashes: crashes(),
+            crashes: crashes().into(),
             times: 1,
         });
     }

@@ -3,6 +3,7 @@
 use super::lines::{KnownValues, ReadLines};
 use crate::subject::{Ended, FirstRead, Read, SeenStores};
 use crate::tree::Branch;
+use landfall_model::line::Line;
 use landfall_model::log::{Cut, Entry, Log, Version};
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -13,23 +14,23 @@ const MANY: u32 = 64;
 const LARGE: usize = 1024;
 
 #[derive(Debug, Default)]
-pub(super) struct Mistakes {
+pub(crate) struct Mistakes {
     shown: FxHashMap<u64, u32>,
     /// Some of them are well known.
-    pub(super) any: bool,
+    pub(crate) any: bool,
     fails: bool,
-    /// What was not run for them, to count each once.
-    skipped: FxHashSet<Branch>,
+    /// What was not run for them, after so many power failures, to count each once.
+    skipped: FxHashSet<(u32, Branch)>,
 }
 
 impl Mistakes {
     /// Does a recovery show the mistakes that it tells of, after so many distinct ones?
-    pub(super) fn shows(&mut self, ended: Ended, recoveries: usize) -> bool {
+    pub(crate) fn shows(&mut self, ended: Ended, recoveries: usize) -> bool {
         self.fails |= ended != Ended::Well;
         ended != Ended::Well || self.fails && recoveries >= LARGE
     }
 
-    pub(super) fn show(&mut self, mistakes: &[u64]) {
+    pub(crate) fn show(&mut self, mistakes: &[u64]) {
         for &mistake in mistakes {
             let shown = self.shown.entry(mistake).or_default();
             *shown += 1;
@@ -37,14 +38,14 @@ impl Mistakes {
         }
     }
 
-    pub(super) fn is_known(&self, mistakes: &[u64]) -> bool {
+    pub(crate) fn is_known(&self, mistakes: &[u64]) -> bool {
         let known = |mistake: &u64| self.shown.get(mistake).is_some_and(|&shown| shown >= MANY);
         mistakes.iter().any(known)
     }
 
     /// Is it the first time that this is not run?
-    pub(super) fn skip(&mut self, branch: Branch) -> bool {
-        self.skipped.insert(branch)
+    pub(crate) fn skip(&mut self, failures: u32, branch: Branch) -> bool {
+        self.skipped.insert((failures, branch))
     }
 }
 
@@ -63,12 +64,7 @@ pub(super) fn seen(log: &Log, lines: &ReadLines, cut: Cut, reads: &[Read]) -> Se
         let Some((version, _)) = walk.agreeing(Some(known)).next_back() else {
             continue;
         };
-        let there = log.stores_in(walk.line, Version(version));
-        let mut lost = match version == walk.newest() {
-            true => Vec::new(),
-            false => log.stores_in(walk.line, Version(walk.newest())),
-        };
-        lost.retain(|store| there.binary_search(store).is_err());
+        let (there, lost) = left(log, walk.line, Version(version), Version(walk.newest()));
         stores.insert(number, (there, lost));
     }
     let mut seen = SeenStores {
@@ -87,8 +83,24 @@ pub(super) fn seen(log: &Log, lines: &ReadLines, cut: Cut, reads: &[Read]) -> Se
     seen
 }
 
+/// The stores to a line that are there in a version of it, and those that are not though they are in the newest.
+pub(super) fn left(
+    log: &Log,
+    line: Line,
+    version: Version,
+    newest: Version,
+) -> (Vec<Cut>, Vec<Cut>) {
+    let there = log.stores_in(line, version);
+    let mut lost = match version == newest {
+        true => Vec::new(),
+        false => log.stores_in(line, newest),
+    };
+    lost.retain(|store| there.binary_search(store).is_err());
+    (there, lost)
+}
+
 /// Did the store write some of the bytes read?
-fn covers(log: &Log, read: FirstRead, store: Cut) -> bool {
+pub(super) fn covers(log: &Log, read: FirstRead, store: Cut) -> bool {
     let Some(Entry::Store { piece, .. }) = log.entries().get(store.0 as usize) else {
         return false;
     };

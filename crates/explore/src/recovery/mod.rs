@@ -9,7 +9,8 @@ pub mod eager;
 mod follow;
 mod lines;
 mod met;
-mod mistakes;
+pub(crate) mod mistakes;
+mod packed;
 pub mod random;
 mod stack;
 mod state;
@@ -20,6 +21,7 @@ use landfall_model::crash::PowerFailure;
 use landfall_model::image::Image;
 use landfall_model::log::{Cut, Log};
 use landfall_model::order::Platform;
+pub use packed::PackedFailures;
 
 /// One way the recovery behaves, with crashes that lead to it.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -29,7 +31,7 @@ pub struct Behaviour {
     pub run: u32,
     /// One per power failure, oldest first: each of the execution that the one before it left. They are enough to see the
     /// behaviour again from scratch.
-    pub crashes: Vec<PowerFailure>,
+    pub crashes: PackedFailures,
     /// How often the search came to it: by several cuts, or several branches.
     pub times: u32,
 }

@@ -2,13 +2,14 @@
 //! number of failures. Each cut is walked from the root, with what was possible at an earlier cut left out.
 
 use super::met::Met;
+use super::mistakes::{Mistakes, covers, left};
 use super::state::{CrashStack, FirstCrash};
 use super::{Options, SearchError, Searched, WAVE};
-use crate::subject::{Job, RunDetail, Subject, SubjectError};
+use crate::subject::{Job, Read, RunDetail, SeenStores, Subject, SubjectError};
 use crate::tree::{Branch, Forest, Here, Leaf};
 use landfall_model::image::Image;
 use landfall_model::line::{Line, LineBytes};
-use landfall_model::log::{Cut, Entry, Log};
+use landfall_model::log::{Cut, Entry, Log, Version};
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 use std::sync::Arc;
@@ -38,6 +39,7 @@ pub(super) fn search(
         wave: Vec::new(),
         met: FxHashMap::default(),
         apart: Met::default(),
+        mistakes: Mistakes::default(),
         found,
         looked: false,
         walked: 0,
@@ -94,6 +96,7 @@ struct Stack<'a, S> {
     met: FxHashMap<(u32, u32), usize>,
     /// Where the behaviour of a run stands, when each cut has trees of its own.
     apart: Met,
+    mistakes: Mistakes,
     found: &'a mut Searched,
     looked: bool,
     walked: u32,
@@ -216,9 +219,14 @@ impl<S: Subject> Stack<'_, S> {
                     self.found.behaviours.push(super::Behaviour {
                         ended: leaf.ended,
                         run: leaf.run,
-                        crashes: crashes(),
+                        crashes: crashes().into(),
                         times: 1,
                     });
+                    if self.mistakes.shows(leaf.ended, at) {
+                        let reads = self.forest.level(level).path_of(leaf.run);
+                        let shown = self.subject.mistakes(&self.seen(&walk.state, &reads));
+                        self.mistakes.show(&shown);
+                    }
                 }
             }
         } else {
@@ -239,9 +247,59 @@ impl<S: Subject> Stack<'_, S> {
         }
     }
 
+    /// What these reads tell of the first execution's stores, where every line is as new as they allow. Of lines that a recovery has
+    /// stored to since, they tell nothing.
+    fn seen(&self, state: &CrashStack, reads: &[Read]) -> SeenStores {
+        let cut = self.first.cut;
+        let mut seen = SeenStores {
+            cut,
+            ..SeenStores::default()
+        };
+        for read in reads {
+            let line = read.read.line();
+            let content = state.line(&self.first, line).and_then(|c| c.last());
+            let chain = content.and_then(|content| content.chain.split_first());
+            let Some((&version, later)) = chain else {
+                continue;
+            };
+            if later.iter().any(|&version| version != Version(0)) {
+                continue;
+            }
+            let (there, lost) = left(self.log, line, version, self.log.newest(line, cut));
+            let covers = |store: &&Cut| covers(self.log, read.read, **store);
+            seen.found.extend(there.iter().rev().find(covers));
+            seen.missed.extend(lost.iter().find(covers));
+        }
+        seen
+    }
+
+    /// Does what a walk has read, where it is about to leave the tree, tell of a mistake that is well known?
+    fn is_well_known(&mut self, walk: &StackWalk) -> bool {
+        let Some(branch) = walk.at else {
+            return false;
+        };
+        let tree = self.forest.level(walk.level());
+        let place = tree.place(branch.run, branch.depth);
+        let mut reads = tree.reads_to(place);
+        if let Here::Read(read, _) = tree.here(place) {
+            let value = branch.value;
+            reads.push(Read { read, value });
+        }
+        let shown = self.subject.mistakes(&self.seen(&walk.state, &reads));
+        self.mistakes.is_known(&shown)
+    }
+
     /// Runs what the waiting walks need, each once, and lets them go on.
     fn run_wave(&mut self) -> Result<(), SearchError> {
-        let waiting = std::mem::take(&mut self.wave);
+        let mut waiting = std::mem::take(&mut self.wave);
+        if self.mistakes.any {
+            waiting.retain(|walk| {
+                let known = walk.at.filter(|_| self.is_well_known(walk));
+                let new = known.map(|branch| self.mistakes.skip(walk.level(), branch));
+                self.found.skipped += u32::from(new == Some(true));
+                known.is_none()
+            });
+        }
         let mut asked: FxHashSet<(u32, Option<Branch>)> = FxHashSet::default();
         let runs: Vec<&StackWalk> = waiting
             .iter()

@@ -15,20 +15,27 @@ use smallvec::SmallVec;
 use std::rc::Rc;
 use std::sync::Arc;
 
-/// A trace whose power failures are looked at, and what it began on.
+/// A trace whose power failures are looked at, and what the program began on.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct On<'a> {
-    pub(super) base: &'a Image,
+    pub(super) first: &'a Image,
     pub(super) traced: &'a Traced,
+}
+
+impl On<'_> {
+    /// What a line holds where nothing of the trace is left.
+    pub(super) fn line(&self, line: Line) -> LineBytes {
+        self.traced.base(self.first).line(line)
+    }
 }
 
 /// What a line may hold.
 #[derive(Clone, Debug)]
 pub(super) struct ChainCandidate {
     /// The version of the trace.
-    first: u32,
+    pub(super) first: u32,
     /// Of each recovery that crashed since.
-    later: SmallVec<[u32; 2]>,
+    pub(super) later: SmallVec<[u32; 2]>,
     pub(super) bytes: LineBytes,
 }
 
@@ -82,7 +89,7 @@ impl ChainState {
             None => vec![ChainCandidate {
                 first: 0,
                 later: SmallVec::new(),
-                bytes: of.base.line(line),
+                bytes: of.line(line),
             }],
         };
         for (log, cut) in &self.crashed {
@@ -142,7 +149,7 @@ impl ChainState {
     }
 
     /// What a line holds where nothing is older than it must be.
-    fn pick(&self, of: &On<'_>, line: Line) -> Option<ChainCandidate> {
+    pub(super) fn pick(&self, of: &On<'_>, line: Line) -> Option<ChainCandidate> {
         let candidates = self.candidates(of, line)?;
         let number = of.traced.number(line);
         let first = number.map_or(0, |number| self.chosen.versions[number]);
@@ -165,10 +172,8 @@ impl ChainState {
     pub(super) fn image(&self, of: &On<'_>) -> Vec<(Line, LineBytes)> {
         let lines = self.lines(of);
         let bytes = |line| Some((line, self.pick(of, line)?.bytes));
-        let found = lines.into_iter().filter_map(bytes);
-        found
-            .filter(|(line, bytes)| *bytes != of.base.line(*line))
-            .collect()
+        let found: Vec<(Line, LineBytes)> = lines.into_iter().filter_map(bytes).collect();
+        of.traced.with_beginning(of.first, &found)
     }
 
     /// The power failures after the first.

@@ -22,6 +22,7 @@ use super::step::{Access, Act, Process, Step};
 use super::trace::Trace;
 use landfall_model::order::Platform;
 use rustc_hash::FxHashSet;
+use smallvec::{SmallVec, smallvec};
 
 /// Transitions past which an execution is not made plainer.
 const LONG: usize = 300;
@@ -60,6 +61,8 @@ pub struct Crashes {
     completes: Vec<Vec<(u32, u32)>>,
     /// By line, its write-backs.
     of_line: Vec<Vec<u32>>,
+    /// What has happened before any of this.
+    begun: Vec<u32>,
 }
 
 #[derive(Clone, Debug)]
@@ -80,11 +83,14 @@ pub struct VersionChoice {
     pub clock: Vec<u32>,
 }
 
-/// A power failure that leaves what the first transitions did and nothing else, and the lines that others store to.
-#[derive(Clone, Debug)]
-pub(super) struct DurableStart {
-    choice: VersionChoice,
-    open: Vec<usize>,
+/// From where on power failures are looked for: what came before is durable, and all else happens after it ([`super::begun`]). Version 0
+/// of a line is what was there then.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Since {
+    pub(super) steps: usize,
+    pub(super) write_backs: usize,
+    /// How far each process had come by then.
+    pub(super) ticks: Vec<(Process, u32)>,
 }
 
 impl Crashes {
@@ -95,9 +101,18 @@ impl Crashes {
 
     /// Of the search's last execution, on a platform where caches may be persistent.
     pub fn on(search: &dyn Explored, platform: Platform) -> Crashes {
+        Crashes::since(search, platform, &Since::default())
+    }
+
+    /// The same, of what happened since then.
+    pub(super) fn since(search: &dyn Explored, platform: Platform, since: &Since) -> Crashes {
         let steps = &search.trace().steps[..];
-        let lines = lines(search.trace());
+        let lines = lines(search.trace(), since.steps);
         let width = steps.first().map_or(0, |_| search.clock(0).len());
+        let mut begun = vec![0; width];
+        for &(process, tick) in &since.ticks {
+            begun[usize::from(process)] = tick;
+        }
         let stores: Vec<Vec<LineStore>> = lines
             .iter()
             .map(|line| {
@@ -122,12 +137,13 @@ impl Crashes {
             stores,
             completes: vec![Vec::new(); width],
             of_line: Vec::new(),
+            begun,
         };
         crashes.of_line = vec![Vec::new(); crashes.lines.len()];
-        let positions = Positions::new(steps, search.order());
-        crashes.clflushes(search);
-        crashes.write_backs(search, &positions);
-        crashes.streams(search, &positions);
+        let positions = Positions::new(steps, since.steps, search.order());
+        crashes.clflushes(search, since.steps);
+        crashes.write_backs(search, since.write_backs, &positions);
+        crashes.streams(search, since.steps, &positions);
         for (number, flush) in crashes.flushes.iter().enumerate() {
             crashes.completes[usize::from(flush.by.0)].push((flush.by.1, number as u32));
             crashes.of_line[flush.line].push(number as u32);
@@ -144,8 +160,8 @@ impl Crashes {
         number.checked_sub(1).map(|number| number as usize)
     }
 
-    fn clflushes(&mut self, search: &dyn Explored) {
-        for (at, step) in search.trace().steps.iter().enumerate() {
+    fn clflushes(&mut self, search: &dyn Explored, from: usize) {
+        for (at, step) in search.trace().steps.iter().enumerate().skip(from) {
             // A store that is durable at once is its own write-back.
             let stores_durably = step.at_once && step.persistent && step.access == Access::Write;
             if (step.act == Act::Flush || stores_durably)
@@ -163,9 +179,9 @@ impl Crashes {
         }
     }
 
-    fn write_backs(&mut self, search: &dyn Explored, positions: &Positions) {
+    fn write_backs(&mut self, search: &dyn Explored, from: usize, positions: &Positions) {
         let trace = search.trace();
-        for write_back in &trace.write_backs {
+        for write_back in &trace.write_backs[from..] {
             let Some(line) = self.line_of(write_back.object) else {
                 continue;
             };
@@ -203,9 +219,9 @@ impl Crashes {
     }
 
     /// A non-temporal store is on its way to memory by itself.
-    fn streams(&mut self, search: &dyn Explored, positions: &Positions) {
+    fn streams(&mut self, search: &dyn Explored, from: usize, positions: &Positions) {
         let steps = &search.trace().steps[..];
-        for (at, step) in steps.iter().enumerate() {
+        for (at, step) in steps.iter().enumerate().skip(from) {
             if !(step.streams && step.persistent && step.access == Access::Write) {
                 continue;
             }
@@ -280,7 +296,7 @@ impl Crashes {
     pub fn nothing(&self) -> VersionChoice {
         VersionChoice {
             versions: vec![0; self.lines.len()],
-            clock: vec![0; self.completes.len()],
+            clock: self.begun.clone(),
         }
     }
 
@@ -293,7 +309,7 @@ impl Crashes {
         at_least: u32,
         admits: &impl Fn(usize, u32) -> bool,
     ) -> bool {
-        let mut wanted = vec![(line, at_least)];
+        let mut wanted: SmallVec<[(usize, u32); 8]> = smallvec![(line, at_least)];
         while let Some((line, least)) = wanted.pop() {
             let (now, newest) = (choice.versions[line], self.stores[line].len() as u32);
             let Some(version) = (now.max(least)..=newest).find(|&v| admits(line, v)) else {
@@ -364,16 +380,7 @@ impl Crashes {
         least: VersionChoice,
         admits: &impl Fn(usize, u32) -> bool,
     ) -> Option<VersionChoice> {
-        self.complete_among(least, admits, None)
-    }
-
-    fn complete_among(
-        &self,
-        least: VersionChoice,
-        admits: &impl Fn(usize, u32) -> bool,
-        among: Option<&[usize]>,
-    ) -> Option<VersionChoice> {
-        let Some(circle) = self.circle(&least, among) else {
+        let Some(circle) = self.circle(&least) else {
             return Some(least);
         };
         circle.iter().find_map(|&flush| {
@@ -381,55 +388,32 @@ impl Crashes {
             let mut raised = least.clone();
             let above = least.versions[line] + 1;
             self.raise(&mut raised, line, above, admits)
-                .then(|| self.complete_among(raised, admits, among))?
+                .then(|| self.complete(raised, admits))?
         })
     }
 
-    /// What is left where the first transitions have happened, all that they stored is durable ([`Crashes::keeps`]), and nothing else has.
-    pub(super) fn after(&self, steps: &[Step], first: usize) -> DurableStart {
-        let mut choice = self.nothing();
-        for step in &steps[..first] {
-            let known = &mut choice.clock[usize::from(step.process)];
-            *known = step.tick.max(*known);
-        }
-        let mut open = Vec::new();
-        for (line, of) in self.lines.iter().enumerate() {
-            let durable = of.stores.partition_point(|&at| (at as usize) < first);
-            choice.versions[line] = durable as u32;
-            if durable < of.stores.len() {
-                open.push(line);
-            }
-        }
-        DurableStart { choice, open }
-    }
-
-    /// Can a power failure after such a start leave versions that are admitted? Of all lines but these, any is.
+    /// Versions that a power failure can leave among those admitted, if there are any. Of all lines but these, any is.
     pub(super) fn leaves(
         &self,
-        start: &DurableStart,
         lines: impl Iterator<Item = usize>,
         admits: &impl Fn(usize, u32) -> bool,
-    ) -> bool {
-        let mut least = start.choice.clone();
+    ) -> Option<Vec<u32>> {
+        let mut least = self.nothing();
         let mut lines = lines;
-        lines.all(|line| self.raise(&mut least, line, 0, admits))
-            && self
-                .complete_among(least, admits, Some(&start.open))
-                .is_some()
+        if !lines.all(|line| self.raise(&mut least, line, 0, admits)) {
+            return None;
+        }
+        Some(self.complete(least, admits)?.versions)
     }
 
     /// Write-backs that are complete, and whose line, one of these, was stored to since the version chosen.
-    fn racing(&self, choice: &VersionChoice, among: Option<&[usize]>) -> Vec<usize> {
+    fn racing(&self, choice: &VersionChoice) -> Vec<usize> {
         let complete = |number: &usize| {
             let flush = &self.flushes[*number];
             choice.clock[usize::from(flush.by.0)] >= flush.by.1
         };
         let is_old = |line: &usize| self.known(*line, &choice.clock) > choice.versions[*line];
-        let old: Vec<usize> = match among {
-            Some(lines) => lines.iter().copied().filter(is_old).collect(),
-            None => (0..self.lines.len()).filter(is_old).collect(),
-        };
-        let old = old.into_iter();
+        let old = (0..self.lines.len()).filter(is_old);
         let of_old = old.flat_map(|line| self.of_line[line].iter().map(|&number| number as usize));
         let mut racing: Vec<usize> = of_old.filter(complete).collect();
         racing.sort_unstable();
@@ -437,14 +421,14 @@ impl Crashes {
     }
 
     /// Write-backs each of which would have to come before the next, if the power failed with these versions.
-    fn circle(&self, choice: &VersionChoice, among: Option<&[usize]>) -> Option<Vec<usize>> {
+    fn circle(&self, choice: &VersionChoice) -> Option<Vec<usize>> {
         // `a` comes before a store that is newer than chosen, and that store before `b`.
         let before = |a: usize, b: usize| {
             let line = self.flushes[a].line;
             self.known(line, &self.flushes[b].clock) > choice.versions[line]
         };
         // Those that nothing comes before are not in a circle; then those that only such come before; and so on.
-        let mut left = self.racing(choice, among);
+        let mut left = self.racing(choice);
         loop {
             let count = left.len();
             let still = left.clone();
@@ -478,7 +462,7 @@ impl Crashes {
         };
         // Which transitions of the trace each store waits for besides what happens before it.
         let mut waits: Vec<(u32, u32)> = Vec::new();
-        for number in self.racing(choice, None) {
+        for number in self.racing(choice) {
             let flush = &self.flushes[number];
             let newer = &self.lines[flush.line].stores[choice.versions[flush.line] as usize..];
             for &store in newer.iter().filter(|store| happened(store)) {
@@ -622,10 +606,12 @@ fn join(mine: &mut [u32], theirs: &[u32]) {
     }
 }
 
-fn lines(trace: &Trace) -> Vec<StoredLine> {
+/// Those that transitions from this one on store to.
+fn lines(trace: &Trace, from: usize) -> Vec<StoredLine> {
     let in_transactions = trace.transaction_stores.iter();
+    let in_transactions = in_transactions.filter(|store| store.at as usize >= from);
     let in_transactions = in_transactions.map(|store| (store.object, store.at));
-    let mut stores: Vec<(u32, u32)> = (trace.steps.iter().zip(0..))
+    let mut stores: Vec<(u32, u32)> = (trace.steps.iter().zip(0..).skip(from))
         .filter(|(step, _)| step.persistent && step.access == Access::Write)
         .map(|(step, at)| (step.object, at))
         .chain(in_transactions)

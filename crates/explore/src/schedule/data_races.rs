@@ -11,6 +11,7 @@ use super::sync::{ALL, Op};
 use super::trace::{SourceFence, Trace, Trailing};
 use super::transactions::StrongIsolation;
 use rustc_hash::FxHashMap;
+use smallvec::smallvec;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Relation {
@@ -86,7 +87,7 @@ pub fn data_races(trace: &Trace, order: Order, relation: Relation, found: &mut V
         order,
         relation,
         sets: &trace.sets,
-        clocks: vec![vec![(0, vec![0; order.threads])]; order.threads],
+        clocks: vec![vec![(0, smallvec![0; order.threads])]; order.threads],
         held: vec![vec![(0, Vec::new())]; order.threads],
         passed: Vec::new(),
         sections: Vec::new(),
@@ -97,8 +98,17 @@ pub fn data_races(trace: &Trace, order: Order, relation: Relation, found: &mut V
         seen: FxHashMap::default(),
         found,
     };
-    let (mut told, mut fenced) = (0, 0);
-    for at in 0..=trace.steps.len() {
+    // What one thread does alone races with nothing, and everybody knows all that it knew; but it may hold a lock ever since.
+    let alone = trace.alone();
+    if relation == Relation::Limited {
+        let locks = |step: &&Step| matches!(step.act, Act::Sync(_));
+        for step in trace.steps[..alone].iter().filter(locks) {
+            detector.step(step);
+        }
+    }
+    let mut told = trace.not_alone(&trace.trailing, |access| access.after);
+    let mut fenced = trace.not_alone(&trace.fences, |fence| fence.after);
+    for at in alone..=trace.steps.len() {
         let before = |after: u32| after == u32::MAX || (after as usize) < at;
         loop {
             let access = trace

@@ -5,7 +5,7 @@
 //! nothing is run. Schedules that differ in nothing a checker could see are judged once.
 
 use super::begun::Begun;
-use super::crash::{DurableStart, mix};
+use super::crash::mix;
 use super::explored::Explored;
 use super::judged::{Names, execution_with_points};
 use super::power::{Power, Traced};
@@ -22,6 +22,8 @@ use landfall_model::event::{Action, EventId, Mark};
 use landfall_model::line::Line;
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
+use std::cell::RefCell;
+use std::collections::VecDeque;
 use std::fmt;
 use std::rc::Rc;
 
@@ -49,8 +51,6 @@ pub struct Judge {
     begin: Box<dyn Fn() -> Vec<Box<dyn Checker>>>,
     limits: Limits,
     points: Option<Points>,
-    /// What all schedules begin with need not be judged with each.
-    begun: Begun,
     whole: bool,
     seen: FxHashSet<u128>,
     /// By the number of the execution.
@@ -92,7 +92,6 @@ impl Judge {
             begin,
             limits,
             points: None,
-            begun: Begun::default(),
             whole: false,
             seen: FxHashSet::default(),
             kept: FxHashMap::default(),
@@ -112,14 +111,15 @@ impl Judge {
     /// The last execution as it is to be judged; `None` if it is like one before.
     fn prepare(
         &mut self,
-        power: &Power,
+        power: &mut Power,
         traced: &Traced,
         explored: &dyn Explored,
         names: &mut impl Names,
     ) -> Option<Execution> {
         let (trace, order) = (explored.trace(), explored.order());
         let number = self.judged;
-        if let Some(rest) = self.begun.rest(explored, number, names) {
+        if let Some(begun) = &traced.begun {
+            let rest = begun.rest(explored, number, names);
             let is_new = self.seen.insert(signature(&rest, traced.signature));
             return is_new.then_some(rest);
         }
@@ -127,13 +127,15 @@ impl Judge {
         if !self.seen.insert(signature(&whole, traced.signature)) {
             return None;
         }
-        if matches!(self.begun, Begun::Unknown) {
-            self.begun = match self.limits.failures == 1 && !self.whole {
-                true => Begun::of(&whole, &points, power, traced, explored),
+        if power.may_begin() {
+            let begun = match self.limits.failures == 1 && !self.whole {
+                true => Begun::of(&whole, &points, power.base(), traced, explored),
                 false => Begun::Nothing,
             };
             // Others are compared with what follows.
-            if let Some(rest) = self.begun.rest(explored, number, names) {
+            let follows = power.begin(begun, explored, |object| names.line(object));
+            if let Some((begun, traced)) = follows {
+                let rest = begun.rest(explored, number, names);
                 self.seen.insert(signature(&rest, traced.signature));
             }
         }
@@ -143,7 +145,7 @@ impl Judge {
     /// Judges the last execution, at which `power` has looked. Returns it, unless it is like one before.
     pub fn look(
         &mut self,
-        power: &Power,
+        power: &mut Power,
         traced: &Traced,
         explored: &dyn Explored,
         names: &mut impl Names,
@@ -170,10 +172,7 @@ impl Judge {
         let recoveries = Possible {
             judged: JudgedTrees { trees: &trees },
             traced,
-            before: first.before().map(|before| {
-                let first = before.reached.steps;
-                (before.clone(), traced.crashes.after(&trace.steps, first))
-            }),
+            left: RefCell::default(),
         };
         let cuts = (0, first.end());
         self.walked += walk(
@@ -200,7 +199,6 @@ impl Judge {
     fn begin_again(&mut self, points: &Points) {
         self.points = Some(points.clone());
         self.checkers = (self.begin)();
-        self.begun = Begun::default();
         self.seen.clear();
         self.kept.clear();
         self.walked = Walked::default();
@@ -269,10 +267,14 @@ fn signature(execution: &Execution, traced: u128) -> u128 {
 /// The recoveries of a tree that a power failure of one trace can lead to.
 struct Possible<'a> {
     judged: JudgedTrees<'a>,
+    /// As much of the trace as is judged.
     traced: &'a Traced,
-    /// What came before what is judged, and where that leaves power failures.
-    before: Option<(Rc<DurableBeginning>, DurableStart)>,
+    /// Versions that some power failure leaves, the last that were found.
+    left: RefCell<VecDeque<Vec<u32>>>,
 }
+
+/// So many are kept.
+const LEFT: usize = 8;
 
 impl Recoveries for Possible<'_> {
     type Node = <JudgedTrees<'static> as Recoveries>::Node;
@@ -301,30 +303,34 @@ impl Recoveries for Possible<'_> {
         let Some(wanted) = candidate.versions() else {
             return true;
         };
+        // Of lines that were not read any version is admitted.
         let here = self.traced.number(read.word.line());
+        let numbered = |(line, span)| Some((self.traced.number(line)?, span));
+        let others = path.versions_by_line().filter_map(numbered);
+        let others = others.filter(|(number, _)| Some(*number) != here);
+        let spans: SmallVec<[(usize, Span); 16]> =
+            others.chain(here.map(|here| (here, wanted))).collect();
+        let within = |(first, last): Span, version: u32| first <= version && version <= last;
         let admits = |number: usize, version: u32| {
-            let line = self.traced.line(number);
-            let (first, last) = match Some(number) == here {
-                true => wanted,
-                false => match path.versions_read(line) {
-                    Some(span) => span,
-                    None => return true,
-                },
-            };
-            let older = self.before.as_ref();
-            let older = older.map_or(0, |(before, _)| before.versions(line));
-            let (first, last) = (first + older, last.saturating_add(older));
-            first <= version && version <= last
+            let span = spans.iter().find(|(of, _)| *of == number);
+            span.is_none_or(|&(_, span)| within(span, version))
         };
-        let crashes = &self.traced.crashes;
-        match &self.before {
-            Some((_, start)) => {
-                let read = path
-                    .lines_read()
-                    .filter_map(|line| self.traced.number(line));
-                crashes.leaves(start, read.chain(here), &admits)
-            }
-            None => crashes.choose(&admits).is_some(),
+        let mut left = self.left.borrow_mut();
+        let fits = |versions: &Vec<u32>| {
+            let mut read = spans.iter();
+            read.all(|&(number, span)| within(span, versions[number]))
+        };
+        if left.iter().any(fits) {
+            return true;
         }
+        let read = spans.iter().map(|(number, _)| *number);
+        let Some(found) = self.traced.crashes.leaves(read, &admits) else {
+            return false;
+        };
+        if left.len() == LEFT {
+            left.pop_back();
+        }
+        left.push_front(found);
+        true
     }
 }

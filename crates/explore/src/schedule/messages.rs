@@ -5,9 +5,10 @@
 
 use super::step::{Orders, Step};
 use super::trace::SourceFence;
+use smallvec::SmallVec;
 
 /// Clock entries count the ticks of threads.
-pub(super) type Clock = Vec<u32>;
+pub(super) type Clock = SmallVec<[u32; 8]>;
 
 pub(super) fn join(mine: &mut Clock, theirs: &Clock) {
     for (mine, &theirs) in mine.iter_mut().zip(theirs) {

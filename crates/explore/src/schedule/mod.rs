@@ -38,6 +38,7 @@ mod threads;
 mod trace;
 mod transactions;
 mod wakeup;
+mod well_known;
 
 pub use estimate::Estimate;
 pub use explored::Explored;

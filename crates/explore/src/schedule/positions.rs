@@ -12,15 +12,19 @@ pub(super) struct Positions {
 }
 
 impl Positions {
-    pub(super) fn new(steps: &[Step], order: Order) -> Positions {
-        let width = steps.iter().map(|step| usize::from(step.process) + 1).max();
+    /// From this transition on; what came before happens before all of it.
+    pub(super) fn new(steps: &[Step], from: usize, order: Order) -> Positions {
+        let width = steps[from..]
+            .iter()
+            .map(|step| usize::from(step.process) + 1)
+            .max();
         let none = vec![Vec::new(); width.unwrap_or(0)];
         let mut positions = Positions {
             order,
             all: none.clone(),
             drains: none,
         };
-        for (step, at) in steps.iter().zip(0..) {
+        for (step, at) in steps.iter().zip(0..).skip(from) {
             let process = usize::from(step.process);
             positions.all[process].push((step.tick, at));
             let drains = match step.act {
@@ -97,7 +101,7 @@ mod tests {
                 ..Step::NOTHING
             };
             let by = |thread, issued| {
-                Positions::new(&[step], order)
+                Positions::new(&[step], 0, order)
                     .completes(thread, (issued, issued))
                     .is_some()
             };

@@ -9,11 +9,14 @@
 //! Traces that differ in nothing that a recovery could see (the stores to each line, what happens before what among stores and
 //! write-backs) are walked once.
 
+use super::begun::{Begun, DurableSteps};
 use super::chain::{ChainState, On};
-use super::crash::{Crashes, VersionChoice, mix};
+use super::crash::{Crashes, Since, VersionChoice, mix};
 use super::explored::Explored;
+use super::judged::{Names, execution_with_points};
 use super::step::{Act, Process, Step};
 use super::threads::Points;
+use crate::recovery::mistakes::Mistakes;
 use crate::recovery::{SearchError, WAVE};
 use crate::subject::{Ended, Job, Read, RunDetail, Subject, SubjectError};
 use crate::tree::{Branch, Diverged, Forest, Here, Leaf, RecoveryTree};
@@ -24,6 +27,7 @@ use landfall_model::log::Version;
 use landfall_model::order::Platform;
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
+use std::rc::Rc;
 use std::sync::Arc;
 
 /// So many walks are made before the subject is asked whether it is enough.
@@ -75,7 +79,7 @@ pub struct Power {
     /// Power failures that may follow one another, and a tree for each number of them.
     pub(super) failures: u32,
     way: Way,
-    forest: Forest,
+    pub(super) forest: Forest,
     /// Lines of `base` that no run was told of yet.
     pub(super) untold: Vec<Line>,
     /// Where the behaviour of a run stands, after so many power failures. With a tree for all a run has its own; else it is
@@ -84,6 +88,9 @@ pub struct Power {
     /// What the runs of this trace's own trees read.
     paths: FxHashMap<(u32, u32), u128>,
     seen: FxHashSet<u128>,
+    /// What all schedules begin with, as long as they have these scheduling points.
+    begun: Begun,
+    points: Option<Points>,
     pub behaviours: Vec<Behaviour>,
     /// Executions of the recovery.
     pub runs: u32,
@@ -92,6 +99,9 @@ pub struct Power {
     pub alike: u64,
     /// Recoveries that ended well but were too long to be cut themselves.
     pub uncut: u32,
+    /// Mistakes that many recoveries have shown, if others that tell of them need not be run; and how many were not.
+    pub(super) mistakes: Option<Mistakes>,
+    pub skipped: u32,
 }
 
 /// The store that a transition is.
@@ -117,12 +127,22 @@ impl Power {
             met: FxHashMap::default(),
             paths: FxHashMap::default(),
             seen: FxHashSet::default(),
+            begun: Begun::default(),
+            points: None,
             behaviours: Vec::new(),
             runs: 0,
             walked: 0,
             alike: 0,
             uncut: 0,
+            mistakes: None,
+            skipped: 0,
         }
+    }
+
+    /// Recoveries that tell of a mistake which many have shown need not be run.
+    pub fn skipping(self) -> Power {
+        let mistakes = (self.way == Way::Shared).then(Mistakes::default);
+        Power { mistakes, ..self }
     }
 
     /// So many power failures may follow one another: recoveries are cut, too.
@@ -147,7 +167,12 @@ impl Power {
         search: &dyn Explored,
         line: impl Fn(u32) -> Line,
     ) -> Result<Traced, SearchError> {
-        let traced = Traced::new(&self.base, self.platform, search, line);
+        if self.points.as_ref() != Some(search.points()) {
+            self.points = Some(search.points().clone());
+            self.begun = Begun::Unknown;
+        }
+        let begun = self.begun.of_schedule(search);
+        let traced = Traced::since(&self.base, self.platform, search, line, begun);
         if self.way == Way::Shared && !self.seen.insert(traced.signature) {
             self.alike += 1;
             return Ok(traced);
@@ -171,6 +196,46 @@ impl Power {
         Ok(walker.traced)
     }
 
+    /// Is it not known yet what all schedules begin with?
+    pub(super) fn may_begin(&self) -> bool {
+        matches!(self.begun, Begun::Unknown)
+    }
+
+    /// All schedules begin so, if it is something, and the last execution did. Returns that, and what followed.
+    pub(super) fn begin(
+        &mut self,
+        begun: Begun,
+        explored: &dyn Explored,
+        line: impl Fn(u32) -> Line,
+    ) -> Option<(Rc<DurableSteps>, Traced)> {
+        self.begun = match self.way {
+            Way::Shared => begun,
+            Way::Alone | Way::Eager => Begun::Nothing,
+        };
+        let begun = self.begun.of_schedule(explored)?;
+        let follows = Traced::since(
+            &self.base,
+            self.platform,
+            explored,
+            line,
+            Some(begun.clone()),
+        );
+        self.seen.insert(follows.signature);
+        Some((begun, follows))
+    }
+
+    /// Finds out what all schedules begin with, where nobody judges them: `traced` is the last execution.
+    pub fn settle(&mut self, traced: &Traced, explored: &dyn Explored, line: impl Fn(u32) -> Line) {
+        if !self.may_begin() {
+            return;
+        }
+        let (trace, order) = (explored.trace(), explored.order());
+        let mut names = LinesOnly(&line);
+        let (first, points) = execution_with_points(trace, order, self.platform, 0, &mut names);
+        let begun = Begun::of(&first, &points, &self.base, traced, explored);
+        self.begin(begun, explored, line);
+    }
+
     /// Persistent memory as every schedule finds it.
     pub fn base(&self) -> &Image {
         &self.base
@@ -186,10 +251,24 @@ impl Power {
     }
 }
 
-/// A trace as power failures see it.
+/// Lines of an execution whose places nobody asks for.
+struct LinesOnly<'a, F>(&'a F);
+
+impl<F: Fn(u32) -> Line> Names for LinesOnly<'_, F> {
+    fn line(&self, object: u32) -> Line {
+        self.0(object)
+    }
+
+    fn site(&mut self, site: u32) -> u32 {
+        site
+    }
+}
+
+/// A trace as power failures see it; or what follows its beginning, if that is durable and all schedules have it.
 #[derive(Debug)]
 pub struct Traced {
     pub crashes: Crashes,
+    pub(super) begun: Option<Rc<DurableSteps>>,
     /// The lines that it stores to, as `crashes` numbers them.
     pub(super) lines: Vec<Line>,
     numbers: FxHashMap<Line, usize>,
@@ -199,14 +278,27 @@ pub struct Traced {
 }
 
 impl Traced {
-    /// Of the search's last execution.
+    /// Of the search's last execution, all of it.
     pub fn new(
         base: &Image,
         platform: Platform,
         search: &dyn Explored,
         line: impl Fn(u32) -> Line,
     ) -> Traced {
-        let crashes = Crashes::on(search, platform);
+        Traced::since(base, platform, search, line, None)
+    }
+
+    fn since(
+        base: &Image,
+        platform: Platform,
+        search: &dyn Explored,
+        line: impl Fn(u32) -> Line,
+        begun: Option<Rc<DurableSteps>>,
+    ) -> Traced {
+        let start = Since::default();
+        let since = begun.as_ref().map_or(&start, |begun| &begun.since);
+        let crashes = Crashes::since(search, platform, since);
+        let base = begun.as_ref().map_or(base, |begun| &begun.base);
         let lines: Vec<Line> = (0..crashes.lines())
             .map(|number| line(crashes.object(number)))
             .collect();
@@ -224,6 +316,7 @@ impl Traced {
         let numbers = lines.iter().zip(0..).map(|(&line, n)| (line, n)).collect();
         Traced {
             crashes,
+            begun,
             numbers,
             lines,
             contents,
@@ -264,7 +357,9 @@ impl Traced {
                 .filter(|store| happened.contains(store))
                 .count() as u32;
             if choice.versions[number] != newest {
-                old.push((line, Version(choice.versions[number])));
+                let before = self.begun.as_ref();
+                let before = before.map_or(0, |begun| begun.versions(line));
+                old.push((line, Version(before + choice.versions[number])));
             }
         }
         old.sort_unstable();
@@ -282,10 +377,36 @@ impl Traced {
         let mut image: Vec<(Line, LineBytes)> = (self.lines.iter().zip(&self.contents))
             .zip(&choice.versions)
             .map(|((&line, contents), &version)| (line, contents[version as usize]))
-            .filter(|&(line, bytes)| bytes != base.line(line))
             .collect();
         image.sort_unstable();
-        image
+        self.with_beginning(base, &image)
+    }
+
+    /// What memory holds where nothing of it is left.
+    pub(super) fn base<'a>(&'a self, first: &'a Image) -> &'a Image {
+        self.begun.as_ref().map_or(first, |begun| &begun.base)
+    }
+
+    /// Lines that are not as they were at first, of these (ascending) and of those that were stored to before.
+    pub(super) fn with_beginning(
+        &self,
+        first: &Image,
+        now: &[(Line, LineBytes)],
+    ) -> Vec<(Line, LineBytes)> {
+        let changed = self.begun.as_ref().map_or(&[][..], |begun| &begun.changed);
+        let mut before = changed.iter().peekable();
+        let mut all = Vec::with_capacity(now.len() + changed.len());
+        for &(line, bytes) in now {
+            while let Some(older) = before.next_if(|(older, _)| *older < line) {
+                all.push(*older);
+            }
+            before.next_if(|(older, _)| *older == line);
+            if bytes != first.line(line) {
+                all.push((line, bytes));
+            }
+        }
+        all.extend(before);
+        all
     }
 }
 
@@ -339,7 +460,7 @@ struct TraceWalk {
 /// One trace on its way down.
 pub(super) struct Walker<'a> {
     pub(super) power: &'a mut Power,
-    search: &'a dyn Explored,
+    pub(super) search: &'a dyn Explored,
     pub(super) traced: Traced,
     todo: Vec<TraceWalk>,
     /// Walks that need a run to go on.
@@ -394,7 +515,7 @@ impl Walker<'_> {
             let candidates = walk.state.candidates(&self.on(), line);
             let mut values: SmallVec<[u64; 4]> = SmallVec::new();
             match &candidates {
-                None => values.push(read.value(&self.power.base.line(line))),
+                None => values.push(read.value(&self.on().line(line))),
                 Some(candidates) => {
                     for candidate in candidates.iter() {
                         let value = read.value(&candidate.bytes);
@@ -432,7 +553,7 @@ impl Walker<'_> {
 
     pub(super) fn on(&self) -> On<'_> {
         On {
-            base: &self.power.base,
+            first: &self.power.base,
             traced: &self.traced,
         }
     }
@@ -442,7 +563,9 @@ impl Walker<'_> {
         let level = walk.state.level();
         let own = self.power.paths.get(&(level, leaf.run)).copied();
         let known_as = own.unwrap_or(leaf.run.into());
-        self.meet(&walk.state, known_as, leaf.run, leaf.ended);
+        if self.meet(&walk.state, known_as, leaf.run, leaf.ended) {
+            self.show(&walk.state, leaf);
+        }
         let cut_too = leaf.log.as_ref().filter(|_| level < self.power.failures);
         for (log, cut) in cut_too.into_iter().flat_map(|log| {
             let cuts = log.sufficient_cuts();
@@ -453,12 +576,18 @@ impl Walker<'_> {
         }
     }
 
-    /// A recovery behaves like this.
-    pub(super) fn meet(&mut self, state: &ChainState, known_as: u128, run: u32, ended: Ended) {
+    /// A recovery behaves like this; is that new?
+    pub(super) fn meet(
+        &mut self,
+        state: &ChainState,
+        known_as: u128,
+        run: u32,
+        ended: Ended,
+    ) -> bool {
         let level = state.level();
         if let Some(&at) = self.power.met.get(&(level, known_as)) {
             self.power.behaviours[at].times += 1;
-            return;
+            return false;
         }
         let base = &self.power.base;
         let mut crash = self.traced.crash_of(base, self.search, &state.chosen);
@@ -471,11 +600,13 @@ impl Walker<'_> {
             crash,
             times: 1,
         });
+        true
     }
 
     /// Runs what the waiting walks need, each once, and lets them go on.
     fn run_wave(&mut self, subject: &mut impl Subject) -> Result<(), SearchError> {
-        let waiting = std::mem::take(&mut self.wave);
+        let mut waiting = std::mem::take(&mut self.wave);
+        waiting.retain(|walk| !self.is_left_out(walk.at, &walk.state));
         let mut asked: FxHashSet<(u32, Option<Branch>)> = FxHashSet::default();
         let runs: Vec<&TraceWalk> = waiting
             .iter()

@@ -242,7 +242,10 @@ fn unordered(search: &dyn Explored, mut found: impl FnMut(u32, u32)) {
     }
     let order = search.order();
     let mut seen: Vec<RaceSites<'_>> = Vec::new();
-    let mut rest = trace.trailing.iter().peekable();
+    // What one thread does alone comes before all that others do.
+    let alone = trace.alone();
+    let first = trace.not_alone(&trace.trailing, |access| access.after);
+    let mut rest = trace.trailing[first..].iter().peekable();
     let trailing = |trailing| -> RaceSites<'_> {
         let access: &Trailing = trailing;
         RaceSites {
@@ -257,7 +260,7 @@ fn unordered(search: &dyn Explored, mut found: impl FnMut(u32, u32)) {
             at: 0,
         }
     };
-    for (at, step) in trace.steps.iter().enumerate() {
+    for (at, step) in trace.steps.iter().enumerate().skip(alone) {
         while let Some(access) =
             rest.next_if(|access| access.after == u32::MAX || (access.after as usize) < at)
         {
@@ -279,7 +282,7 @@ fn unordered(search: &dyn Explored, mut found: impl FnMut(u32, u32)) {
     }
     seen.extend(rest.map(trailing));
     seen.sort_by_key(|access| access.object);
-    let steps_of = StepsOf::new(&trace.steps);
+    let steps_of = StepsOf::new(&trace.steps, alone);
     let mut clock = Vec::new();
     // Of accesses that are alike, the last: if it is known, so are those before it. A loop may have made thousands.
     let mut earlier: Vec<RaceSites<'_>> = Vec::new();
@@ -332,10 +335,14 @@ impl RaceSites<'_> {
 struct StepsOf(Vec<Vec<(u32, usize)>>);
 
 impl StepsOf {
-    fn new(steps: &[Step]) -> Self {
-        let processes = steps.iter().map(|step| usize::from(step.process) + 1).max();
+    /// From this step on.
+    fn new(steps: &[Step], from: usize) -> Self {
+        let processes = steps[from..]
+            .iter()
+            .map(|step| usize::from(step.process) + 1)
+            .max();
         let mut of = vec![Vec::new(); processes.unwrap_or(0)];
-        for (at, step) in steps.iter().enumerate() {
+        for (at, step) in steps.iter().enumerate().skip(from) {
             of[usize::from(step.process)].push((step.tick, at));
         }
         Self(of)

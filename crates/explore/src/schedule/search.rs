@@ -113,6 +113,8 @@ pub struct Search {
     frames: Vec<SearchFrame>,
     sleepers: Vec<Step>,
     follow: Vec<Process>,
+    /// Who made each transition of the last execution.
+    made_by: Vec<Process>,
     races: Vec<Race>,
     sequence: Vec<u32>,
     /// What is taken away for the reversal of a race.
@@ -192,6 +194,7 @@ impl Search {
             }],
             sleepers: Vec::new(),
             follow: Vec::new(),
+            made_by: Vec::new(),
             races: Vec::new(),
             sequence: Vec::new(),
             without: Vec::new(),
@@ -309,8 +312,7 @@ impl Search {
     /// Takes the first branch at depth `keep`, and whatever its tree says follows.
     fn descend(&mut self, keep: usize) {
         self.follow.clear();
-        self.follow
-            .extend(self.trace.steps[..keep].iter().map(|step| step.process));
+        self.follow.extend_from_slice(&self.made_by[..keep]);
         let mut node = self.frames[keep].branch;
         while node != NIL {
             let taken = self.wakeup.release(node);
@@ -336,6 +338,9 @@ impl Search {
     /// Takes in what was executed from depth `keep` on.
     fn absorb<T: Threads>(&mut self, keep: usize, threads: &T) -> Result<(), ThreadsError> {
         let length = self.trace.steps.len();
+        self.made_by.truncate(keep);
+        let new = self.trace.steps[keep..].iter();
+        self.made_by.extend(new.map(|step| step.process));
         // Races of the part that stays, unless they are settled for good.
         self.races.retain(|race| (race.second as usize) < keep);
         let mut begin = self.frames[keep].sleep as usize;

@@ -53,9 +53,11 @@ impl Sharing {
     pub fn of_plain(&mut self, trace: &Trace, order: Order) -> bool {
         self.number += 1;
         self.close = 0;
-        let trailing = trace.trailing.iter();
+        // What one thread does alone comes before all that others do.
+        let alone = trace.alone();
+        let trailing = trace.trailing[trace.not_alone(&trace.trailing, |t| t.after)..].iter();
         let trailing = trailing.map(|t| (t.object, usize::from(t.thread), t.write, true));
-        let steps = trace.steps.iter().filter(|step| {
+        let steps = trace.steps[alone..].iter().filter(|step| {
             step.object != NOWHERE && matches!(step.access, Access::Read | Access::Write)
         });
         let steps = steps.map(|step| {
@@ -91,8 +93,10 @@ impl Sharing {
         self.accesses.clear();
         self.joined.clear();
         self.joined.resize(order.threads, 0);
-        let mut trailing = trace.trailing.iter().peekable();
-        for (at, step) in trace.steps.iter().map(Some).chain([None]).enumerate() {
+        let first = trace.not_alone(&trace.trailing, |t| t.after);
+        let mut trailing = trace.trailing[first..].iter().peekable();
+        let steps = trace.steps.iter().map(Some).chain([None]).enumerate();
+        for (at, step) in steps.skip(trace.alone()) {
             let before = |after: u32| after == u32::MAX || (after as usize) < at;
             while let Some(access) =
                 trailing.next_if(|access| step.is_none() || before(access.after))

@@ -402,7 +402,7 @@ impl Sets {
     }
 
     /// Have there been hardware transactions?
-    pub(super) fn have_transactions(&self) -> bool {
+    pub fn have_transactions(&self) -> bool {
         self.sections.has_transactions()
     }
 

@@ -193,6 +193,19 @@ impl Default for Trace {
 }
 
 impl Trace {
+    /// So many transitions come first, all of the first thread, and before there was another one: everybody else comes after them. The
+    /// last of them may still be going on.
+    pub fn alone(&self) -> usize {
+        let first = self.births.first().filter(|birth| birth.parent == 0);
+        first.map_or(0, |birth| (birth.after as usize).saturating_sub(1))
+    }
+
+    /// The first of these that did not happen while the first thread was alone: by the transition before each.
+    pub fn not_alone<T>(&self, all: &[T], after: impl Fn(&T) -> u32) -> usize {
+        let alone = self.alone();
+        all.partition_point(|of| (after(of).wrapping_add(1) as usize) < alone)
+    }
+
     /// Forgets the last execution but for its first `keep` transitions, which the next one repeats.
     pub fn restart(&mut self, keep: usize) {
         self.steps.truncate(keep);

@@ -11,6 +11,7 @@ mod recalled;
 mod recoveries;
 mod room;
 mod sealing;
+mod told;
 mod unseen;
 mod wanted;
 
@@ -37,6 +38,7 @@ pub use recoveries::{EverySchedule, FailedSchedule};
 pub use sealing::Sealing;
 pub(crate) use sealing::is_called;
 use std::sync::Arc;
+use told::ToldSchedule;
 pub use unseen::{Unseen, UnseenKind};
 
 /// How stores reach memory.
@@ -104,6 +106,7 @@ pub struct NativeThreads<'s> {
     /// Executions that were put together without a run; and those among them that went on from the one before.
     pub recalled: u64,
     pub continued: u64,
+    told: ToldSchedule,
     /// The server that knows what turns of loops left behind.
     leftovers_of: u32,
 }
@@ -192,6 +195,7 @@ impl<'s> NativeThreads<'s> {
             mistaken: false,
             recalled: 0,
             continued: 0,
+            told: ToldSchedule::default(),
             leftovers_of: 0,
         }
     }
@@ -550,10 +554,12 @@ impl<'s> NativeThreads<'s> {
 
     /// What the runtime is to do.
     fn tell(&mut self, job: &schedule::Job<'_>, trace: &Trace) {
-        let mut follow: Vec<Process> = self.job.schedule.take().unwrap_or_default();
-        follow.clear();
-        follow.extend(job.follow.iter().map(|&process| self.choice(process)));
-        self.job.schedule = Some(follow);
+        let mut told = std::mem::take(&mut self.told);
+        let choices = told.choices(job.follow, |process| self.choice(process));
+        let schedule = self.job.schedule.get_or_insert_default();
+        schedule.clear();
+        schedule.extend_from_slice(choices);
+        self.told = told;
         self.put_to_sleep(job.sleep, &trace.sets);
         self.job.threads.keep = job.keep;
         self.job.threads.most_steps = Some(job.limit as u64);

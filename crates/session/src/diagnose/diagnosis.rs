@@ -130,7 +130,8 @@ impl<'a> Diagnosis<'a> {
         report: &mut SearchReport,
     ) -> Result<(), Error> {
         let (target, until) = (self.target, self.until);
-        let failures = behaviour.crashes.as_slice();
+        let unpacked = behaviour.crashes.unpacked();
+        let failures = unpacked.as_slice();
         if let ([failure], false) = (failures, failed.events.is_empty())
             && report.all().any(|f| f.kind == Kind::MissingSnapshot)
         {

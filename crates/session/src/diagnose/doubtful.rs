@@ -57,7 +57,7 @@ impl Doubts {
         }
         self.looked_at += 1;
         let reads = reads(behaviour).unwrap_or_default();
-        let failures = &behaviour.crashes[..];
+        let failures = &behaviour.crashes.unpacked()[..];
         let fresh = first.found.fresh();
         let mut found = false;
         for (number, read) in reads.iter().enumerate() {

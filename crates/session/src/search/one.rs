@@ -190,8 +190,8 @@ pub(super) fn check<'w>(
     }
     if options.random.is_some() {
         // Of random power failures those are known that showed something.
-        let first = found.behaviours.iter().filter_map(|b| b.crashes.first());
-        history.cuts = first.map(|crash| crash.cut).collect();
+        let behaviours = found.behaviours.iter();
+        history.cuts = behaviours.filter_map(|b| b.crashes.first_cut()).collect();
         history.cuts.sort_unstable();
         history.cuts.dedup();
     }
@@ -237,7 +237,7 @@ pub(super) fn check<'w>(
     failing.sort_by_cached_key(|(behaviour, number)| (hangs(*number), plainness(behaviour, &run)));
     let mut doubts = Doubts::default();
     let reads = |behaviour: &Behaviour| {
-        let tree = forest.known(behaviour.crashes.len() as u32)?;
+        let tree = forest.known(behaviour.crashes.count() as u32)?;
         Some(tree.path_of(behaviour.run))
     };
     for (behaviour, number) in failing {
@@ -297,7 +297,7 @@ fn mistakes<'a>(run: &LoggedRun, transactions: Option<&Transactions>) -> Mistake
 /// The plainest crash of a cause is the one that is told: fewer failures, then fewer lines that are older than they could be,
 /// then fewer stores lost on them, then earlier cuts.
 fn plainness(behaviour: &Behaviour, first: &LoggedRun) -> impl Ord + use<> {
-    let crashes = &behaviour.crashes;
+    let crashes = behaviour.crashes.unpacked();
     let old: usize = crashes.iter().map(|crash| crash.old.len()).sum();
     let lost = |crash: &PowerFailure| -> u32 {
         let newest = |line| first.log.newest(line, crash.cut).0;

@@ -25,9 +25,9 @@ pub(crate) fn outcomes(
     let mut last: HashMap<Cut, Option<usize>> = HashMap::new();
     for behaviour in behaviours {
         let end = end(behaviour.ended, after, |number| failed.get(number as usize));
-        let store = behaviour.crashes.first().and_then(|crash| {
-            let find = || last_store(run, crash.cut);
-            *last.entry(crash.cut).or_insert_with(find)
+        let store = behaviour.crashes.first_cut().and_then(|cut| {
+            let find = || last_store(run, cut);
+            *last.entry(cut).or_insert_with(find)
         });
         *ends.entry(end).or_default().entry(store).or_default() += 1;
     }

@@ -93,8 +93,7 @@ impl Search {
     ) -> Option<u32> {
         self.sleepers_of(depth, old, ahead);
         self.follow.clear();
-        let kept = self.trace.steps[..depth].iter();
-        self.follow.extend(kept.map(|step| step.process));
+        self.follow.extend_from_slice(&self.made_by[..depth]);
         let rest = ahead.nodes.iter().map(|&node| self.wakeup.step(node));
         self.follow.extend(rest.map(|step| step.process));
         let job = Job {

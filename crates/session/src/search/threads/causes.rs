@@ -17,7 +17,7 @@ use landfall_explore::schedule::data_races::{DataRace, Party, Relation, data_rac
 use landfall_explore::schedule::locks::{Misuse, explain, misuses};
 use landfall_explore::schedule::saturate::add_racing;
 use landfall_explore::schedule::{
-    End, Explored, Job, Order, Process, Sharing, Step, Threads, ThreadsError, Trace,
+    Act, End, Explored, Job, Order, Process, Sharing, Step, Threads, ThreadsError, Trace,
 };
 use landfall_finding::{Finding, Kind, Preemptions, Severity};
 use landfall_native::{NativeThreads, Outcome, StopAt};
@@ -70,6 +70,8 @@ pub(crate) struct ScheduleFindings<'a> {
     known: HashMap<Cause, usize>,
     found: Vec<DataRace>,
     sharing: Sharing,
+    /// So many steps of the last execution come before the first that synchronises.
+    without_sync: usize,
     /// Calls by which memory that others use is handed to functions which nobody knows.
     handed: Vec<u32>,
     transactions: TransactionFates,
@@ -93,6 +95,7 @@ impl<'a> ScheduleFindings<'a> {
             known: HashMap::new(),
             found: Vec::new(),
             sharing: Sharing::default(),
+            without_sync: 0,
             handed: Vec::new(),
             transactions: TransactionFates::default(),
             floor: 0,
@@ -243,10 +246,7 @@ impl<'a> ScheduleFindings<'a> {
             }
             self.found = found;
         }
-        let locks = |step: &landfall_explore::schedule::Step| {
-            matches!(step.act, landfall_explore::schedule::Act::Sync(_))
-        };
-        if self.locks && trace.steps.iter().any(locks) {
+        if self.locks && self.synchronises(search) {
             for misuse in misuses(trace, self.order) {
                 // That nobody goes on then says the deadlock.
                 if !matches!(misuse, Misuse::Inversion { .. }) || trace.end != End::Deadlock {
@@ -254,6 +254,19 @@ impl<'a> ScheduleFindings<'a> {
                 }
             }
         }
+    }
+
+    /// Does an execution do anything to a lock or the like? What it shares with the first one was looked at there.
+    fn synchronises(&mut self, search: &dyn Explored) -> bool {
+        let steps = &search.trace().steps;
+        let known = match search.shared() {
+            Some(shared) => shared.min(self.without_sync),
+            None => 0,
+        };
+        let syncs = |step: &Step| matches!(step.act, Act::Sync(_));
+        let first = steps[known..].iter().position(syncs);
+        self.without_sync = first.map_or(steps.len(), |at| known + at);
+        first.is_some()
     }
 
     fn note(&mut self, native: &NativeThreads<'_>, cause: Cause, search: &dyn Explored) {

@@ -23,6 +23,9 @@ const CAPACITY: u64 = 1 << 3;
 
 impl TransactionFates {
     pub(super) fn look(&mut self, trace: &Trace) {
+        if !trace.sets.have_transactions() {
+            return;
+        }
         for step in trace.steps.iter().filter(|s| s.act == Act::Transaction) {
             let fate = self.0.entry(step.site).or_default();
             fate.commits |= step.commits();

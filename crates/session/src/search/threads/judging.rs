@@ -64,7 +64,7 @@ impl ScheduleJudging {
     /// Judges the last execution, of which `power` knows the recoveries.
     pub(crate) fn look(
         &mut self,
-        power: &Power,
+        power: &mut Power,
         traced: &Traced,
         search: &dyn Explored,
         native: &NativeThreads<'_>,

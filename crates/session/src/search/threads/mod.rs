@@ -134,6 +134,10 @@ pub(super) fn check<'w>(
             let power = Power::new(first.base.clone(), programs.platform)
                 .with_failures(options.failures)
                 .by(way(options));
+            let power = match options.all {
+                true => power,
+                false => power.skipping(),
+            };
             crashing = Some(Crashing::new(options, power, recoveries, budget.until));
         }
         if options.failures > 1 && job.threads.transactions && persistent {

@@ -23,6 +23,7 @@ use landfall_finding::Preemptions;
 use landfall_model::line::Line;
 use landfall_model::order::Platform;
 use landfall_native::{Deadline, EverySchedule, NativeSubject, NativeThreads, Watching};
+use std::collections::HashSet;
 use std::ops::ControlFlow;
 
 /// What looks at the power failures of each schedule.
@@ -182,8 +183,11 @@ impl<'a> Crashing<'a> {
         match self.power.look(&mut self.recoveries, search, line) {
             Ok(traced) => {
                 let watching = self.recoveries.watching();
-                if let (Some(judging), Some(watching)) = (&mut self.judging, watching) {
-                    judging.look(&self.power, &traced, search, native, watching);
+                match (&mut self.judging, watching) {
+                    (Some(judging), Some(watching)) => {
+                        judging.look(&mut self.power, &traced, search, native, watching);
+                    }
+                    _ => self.power.settle(&traced, search, line),
                 }
                 ControlFlow::Continue(())
             }
@@ -214,6 +218,10 @@ impl<'a> Crashing<'a> {
         self.recoveries.report(after, report);
         report.behaviours += self.power.behaviours.len();
         report.crashes = true;
+        if self.power.skipped > 0 {
+            report.skipped += u64::from(self.power.skipped);
+            report.limit(Limit::Again);
+        }
         let ends = self.power.behaviours.iter().map(|b| b.ended);
         let failed = |number| Some(self.recoveries.failed(number).0);
         report.outcomes = outcomes::after_schedules(after, ends, failed);
@@ -297,9 +305,10 @@ impl Shown<'_, '_> {
         };
         let mut sites = SearchSites(self.native);
         let execution = execution(trace, self.order, self.platform, 0, &mut sites);
-        let places = (execution.events().iter())
-            .filter(|event| event.site != NOWHERE)
-            .filter_map(|event| Some((event.site, telling.place(event.site)?)))
+        let sites = execution.events().iter().map(|event| event.site);
+        let sites: HashSet<u32> = sites.filter(|&site| site != NOWHERE).collect();
+        let places = (sites.into_iter())
+            .filter_map(|site| Some((site, telling.place(site)?)))
             .collect();
         let judged = JudgedSchedule { execution, places };
         let job = self.native.replay(&crash.schedule);
