@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/time.h>
+#include <time.h>
 #include <unistd.h>
 
 /* A function whose own accesses of memory are no steps: what it touches is the running context's alone, or changes only with interrupts off. */
@@ -18,6 +19,9 @@ struct lfk_context {
   int interrupts_on;
   /* Interrupts that came while it ran, and halts in a row with nothing in between. */
   unsigned taken, idle;
+  /* It waits for devices only; whoever interrupts it says so. */
+  int halted;
+  sem_t woken;
   void (*start)(void *);
   void *argument;
   void *data;
@@ -31,6 +35,14 @@ static void (*handlers[LFK_VECTORS])(unsigned);
 static unsigned timer_vector, processors = 1;
 static int timer_runs;
 static sigset_t interrupts, devices;
+
+/* Devices that were started: a timer that goes off once stands for each. */
+enum { MOST_STARTED = 16 };
+static struct device {
+  unsigned vector;
+  int made, works;
+  timer_t timer;
+} started[MOST_STARTED];
 
 static void interrupt(int signal);
 
@@ -73,6 +85,9 @@ static void tick_every(int microseconds) {
 }
 
 UNSEEN void lfk_hlt(void) {
+  /* What comes before it does not end it, if interrupts were on. */
+  if (self->interrupts_on)
+    lfk_sti();
   unsigned before = self->taken;
   /* What is pending comes now, and ends the wait. */
   lfk_sti();
@@ -82,15 +97,19 @@ UNSEEN void lfk_hlt(void) {
     fprintf(stderr, "the timer stops: %u ticks in a row woke nobody (lfk_idle_ticks)\n", lfk_idle_ticks);
     tick_every(0);
   }
-  if (self->taken == before) {
+  if (self->taken == before && timer_runs) {
     /* Who waits for a tick or a device waits for the tick, as long as there is one: the device may interrupt before, and after. */
-    sigset_t masked = devices;
-    if (!timer_runs) {
-      sigemptyset(&masked);
-      sigaddset(&masked, SIGALRM);
-    }
     self->interrupts_on = 1;
-    sigsuspend(&masked);
+    sigsuspend(&devices);
+  } else if (self->taken == before) {
+    /* Whichever comes first. */
+    sem_init(&self->woken, 0, 0);
+    self->halted = 1;
+    lfk_sti();
+    while (sem_wait(&self->woken))
+      ;
+    lfk_cli();
+    self->halted = 0;
   }
   lfk_sti();
 }
@@ -103,10 +122,22 @@ unsigned long lfk_stack(void) {
   return (unsigned long)self->data + LFK_PAGE / 2;
 }
 
+UNSEEN static void has_interrupted(unsigned vector) {
+  for (int at = 0; at < MOST_STARTED; at++)
+    if (started[at].works && started[at].vector == vector) {
+      started[at].works = 0;
+      return;
+    }
+}
+
 UNSEEN static void interrupt(int signal) {
   unsigned vector = signal == SIGALRM ? timer_vector : (unsigned)(signal - SIGRTMIN);
   self->interrupts_on = 0;
   self->taken++;
+  if (self->halted)
+    sem_post(&self->woken);
+  if (signal != SIGALRM)
+    has_interrupted(vector);
   if (!handlers[vector])
     lfk_panic("an interrupt that nobody handles");
   handlers[vector](vector);
@@ -129,9 +160,34 @@ void lfk_start_timer(unsigned vector) {
   tick_every(10000);
 }
 
-void lfk_start_device(unsigned vector) {
+/* One that does not work: best of all one with this vector, since its timer is there. */
+UNSEEN static struct device *idle_device(unsigned vector) {
+  struct device *found = 0;
+  for (int at = MOST_STARTED - 1; at >= 0; at--) {
+    struct device *device = &started[at];
+    int fits = device->made && device->vector == vector;
+    if (!device->works && (fits || !device->made))
+      found = device;
+  }
+  if (!found)
+    lfk_panic("more devices work at once than the machine has room for");
+  found->works = 1;
+  found->vector = vector;
+  return found;
+}
+
+UNSEEN void lfk_start_device(unsigned vector) {
   known(vector);
-  kill(getpid(), SIGRTMIN + (int)vector);
+  struct device *device = idle_device(vector);
+  if (!device->made) {
+    struct sigevent event = {0};
+    event.sigev_notify = SIGEV_SIGNAL;
+    event.sigev_signo = SIGRTMIN + (int)vector;
+    device->made = 1;
+    timer_create(CLOCK_MONOTONIC, &event, &device->timer);
+  }
+  struct itimerspec once = {{0, 0}, {0, 1}};
+  timer_settime(device->timer, 0, &once, 0);
 }
 
 static void wait_for_turn(void) {

@@ -22,7 +22,7 @@ extern "C" {
 void lfk_cli(void);
 void lfk_sti(void);
 int lfk_interrupts_on(void);
-/* `sti; hlt`: lets interrupts in and waits for one. Where everybody waits, the timer goes on ticking: but not for ever, see below. */
+/* `sti; hlt`: lets interrupts in and waits for one; what comes before it, with interrupts on, is not waited for. Where everybody waits, the timer goes on ticking: but not for ever, see below. */
 void lfk_hlt(void);
 
 /* Vectors are numbers below this. */
@@ -32,7 +32,7 @@ void lfk_handle(unsigned vector, void (*handler)(unsigned vector));
 /* A timer that ticks for ever. While processors work, it comes at any instruction, --signals times in all; the rest are ticks that come
  * while they halt. */
 void lfk_start_timer(unsigned vector);
-/* A device that was told to work: it interrupts once, at any time from now on. */
+/* A device that was told to work: it interrupts once, at any time from now on. Sixteen may be at work. */
 void lfk_start_device(unsigned vector);
 /* So many ticks in a row that wake nobody, and the timer stops: whoever waits then waits for ever, which is a deadlock. More than any
  * thread ever sleeps for; fewer are found out faster. */

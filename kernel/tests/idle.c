@@ -9,6 +9,14 @@
 // exit: 0
 // check: --kernel -DSTORE --model sc
 // exit: 0
+// What a function keeps on its stack while it waits for the lock is gone when it has returned, whoever had its address.
+// check: --kernel -DKNOWN
+// exit: 0
+// check: --kernel -DKNOWN -DSTORE
+// exit: 0
+// check: --kernel -DKNOWN -DSTORE -DFORGETS
+// exit: 100
+// finds: deadlock livelock
 // check: --kernel -DSTORE -DFORGETS
 // exit: 100
 // finds: deadlock livelock
@@ -46,11 +54,18 @@ static void leave(void) {
     lfk_sti();
 }
 
-static void acquire(void) {
+static void note(atomic_int **lock) { (void)lock; }
+
+static void take(atomic_int *lock) {
   enter();
-  while (atomic_exchange(&taken, 1))
+  while (atomic_exchange(lock, 1))
     ;
+#ifdef KNOWN
+  note(&lock);
+#endif
 }
+
+static void acquire(void) { take(&taken); }
 
 static void release(void) {
 #ifdef STORE

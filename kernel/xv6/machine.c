@@ -105,7 +105,9 @@ int main(void) {
   pinit();
   userinit();
   lfk_handle(TIMER, tick);
+#ifndef NO_TIMER
   lfk_start_timer(TIMER);
+#endif
   for (int number = 1; number < PROCESSORS; number++)
     lfk_start_processor(processor, 0);
   scheduler();

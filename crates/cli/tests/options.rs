@@ -239,6 +239,12 @@ fn torn_records_behind_a_checksum_are_not_run_in_every_mixture() {
         growth[1] < 3 * growth[0] && growth[2] < 3 * growth[1],
         "{growth:?}"
     );
+    // PMDK's are known, those of its undo logs as well.
+    for level in ["-O0", "-O2"] {
+        let (code, run, runs) = of("checksum-pmdk", &["-DPMDK", "-DLINES=8", level]);
+        assert_eq!((code, runs), (0, growth[2]), "{level}");
+        assert_eq!(run["assumptions"][0]["kind"], "checksum");
+    }
     let mixed = ["-DSAID", "-DLINES=3", "--no-checksum-assumption"];
     let (code, run, every) = of("checksum-every", &mixed);
     assert_eq!((code, every), (0, 9 * 9 * 9 + 1));

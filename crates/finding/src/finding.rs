@@ -421,10 +421,10 @@ pub struct Fix {
     /// For align and co-locate: bytes between the two.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub apart: Option<u64>,
-    /// For align and co-locate: where the two are members.
+    /// For align and co-locate: where the two, or the one, are members.
     #[serde(default, rename = "struct", skip_serializing_if = "Option::is_none")]
     pub of: Option<String>,
-    /// For align and co-locate: the two.
+    /// For align and co-locate: the two, or the one.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub members: Vec<String>,
     /// For snapshot, and for flush and fence with PMDK: the line that is missing, in the words of the file.
@@ -450,7 +450,7 @@ pub enum Action {
     Atomic,
     /// Store what commits a copy by itself, after the rest.
     SeparateStore,
-    /// Align the two to a cache line.
+    /// Align the two, or what lies on two lines, to a cache line.
     Align,
     /// Put the two on one cache line.
     CoLocate,
@@ -493,9 +493,15 @@ impl Fix {
             Action::SeparateStore => {
                 "Copy and persist the rest first, then store what commits it by itself".to_owned()
             }
-            Action::Align => {
-                "Align the two to 64 bytes, so that they share a cache line".to_owned()
-            }
+            Action::Align => match (&self.of, &self.members[..], self.bytes) {
+                (Some(of), [member], Some(to)) => format!(
+                    "Align `{of}` to {to} bytes, so that `{member}` is on the cache line it begins on"
+                ),
+                (_, _, Some(to)) => {
+                    format!("Align it to {to} bytes, so that it lies on one cache line")
+                }
+                _ => "Align the two to 64 bytes, so that they share a cache line".to_owned(),
+            },
             Action::CoLocate => "Put the two on one cache line".to_owned(),
             Action::Snapshot => match &self.code {
                 Some(code) => format!("Add `{code}`"),
@@ -575,6 +581,16 @@ mod tests {
         assert_eq!(
             near.sentence(),
             "Align the two to 64 bytes, so that they share a cache line (they are 56 bytes apart) (another way)."
+        );
+        let whole = Fix {
+            of: Some("header".into()),
+            members: vec!["last".into()],
+            bytes: Some(64),
+            ..Fix::new(Action::Align, false)
+        };
+        assert_eq!(
+            whole.sentence(),
+            "Align `header` to 64 bytes, so that `last` is on the cache line it begins on (another way)."
         );
     }
 }

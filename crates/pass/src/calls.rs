@@ -56,28 +56,6 @@ impl Weaver<'_> {
         }
     }
 
-    /// PMDK's functions that verify a checksum say what they read, and whether they accept it.
-    fn checksum_of_pmdk(&mut self, call: Value) {
-        let callee = call.callee();
-        if !callee.is_function() || !call.is_opcode(LLVMOpcode::LLVMCall) {
-            return;
-        }
-        let inserts = match (callee.name().as_str(), &call.arguments()[..]) {
-            ("util_checksum", &[_, _, _, inserts, _]) => inserts,
-            ("ulog_checksum", &[_, _, inserts]) => inserts,
-            _ => return,
-        };
-        let int = self.emit.int(32);
-        if inserts.constant_int() != Some(0) || call.ty() != int {
-            return;
-        }
-        let void = self.emit.void();
-        self.emit.before(call, call);
-        self.emit.hook("lf_checksum_begin", void, &[]);
-        self.emit.before(call.next(), call);
-        self.emit.hook("lf_checksum_end", void, &[call]);
-    }
-
     /// A function that is assembly, or that its programmer keeps from being instrumented.
     fn is_opaque(&self, callee: Value) -> bool {
         if !callee.is_function() {

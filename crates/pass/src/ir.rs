@@ -196,6 +196,11 @@ impl Value {
         llvm!(LLVMGetICmpPredicate(self.0))
     }
 
+    /// Of a comparison of integers.
+    pub(crate) fn predicate(self) -> LLVMIntPredicate {
+        llvm!(LLVMGetICmpPredicate(self.0))
+    }
+
     pub(crate) fn is_unused(self) -> bool {
         llvm!(LLVMGetFirstUse(self.0)).is_null()
     }

@@ -13,6 +13,7 @@ mod asm;
 mod atomics;
 mod budget;
 mod calls;
+mod checksums;
 mod counts;
 mod emit;
 mod escape;

@@ -107,6 +107,9 @@ pub(crate) fn render(
 fn headline(finding: &Finding) -> String {
     let at = finding.at.as_ref().map(Place::colons);
     let times = match finding.failures {
+        0 if finding.schedule.is_some() => {
+            return at.unwrap_or_else(|| "(at no line of the program)".to_owned());
+        }
         0 => return at.unwrap_or_else(|| "(without any power failure)".to_owned()),
         1 => "a power failure".to_owned(),
         n => format!("{n} power failures, the last"),
@@ -149,11 +152,7 @@ fn stores(out: &mut String, finding: &Finding, sources: &mut SourceTexts) {
             mark(out, sources, lost, Tone::Bad, text);
             let whole = finding.fix.first().and_then(|fix| fix.bytes).unwrap_or(16);
             let declaration = lost.member.as_ref().and_then(|m| m.declared.as_ref());
-            // In a header of both, C's word would be wrong in C++, and C++'s in old C.
-            let word = match declaration.or(lost.at.as_ref()) {
-                Some(at) if !at.file.ends_with(".c") && !at.file.ends_with(".h") => "alignas",
-                _ => "_Alignas",
-            };
+            let word = alignment_word(declaration.or(lost.at.as_ref()));
             let declared = match &lost.member {
                 Some(member) => {
                     let there =
@@ -202,6 +201,7 @@ fn stores(out: &mut String, finding: &Finding, sources: &mut SourceTexts) {
                     "… and in other recoveries this one, for the same reason",
                 );
             }
+            align(out, finding, lost);
             fix(out, finding, lost, kept, sources);
         }
         (Some(lost), None) => mark(
@@ -226,6 +226,31 @@ fn stores(out: &mut String, finding: &Finding, sources: &mut SourceTexts) {
         }
         (None, _) => {}
     }
+}
+
+/// In a header of both, C's word would be wrong in C++, and C++'s in old C.
+fn alignment_word(at: Option<&Place>) -> &'static str {
+    match at {
+        Some(at) if !at.file.ends_with(".c") && !at.file.ends_with(".h") => "alignas",
+        _ => "_Alignas",
+    }
+}
+
+/// A struct that was flushed as if it lay on one line.
+fn align(out: &mut String, finding: &Finding, lost: &Store) {
+    let aligns = |fix: &&Fix| fix.action == Action::Align && fix.of.is_some();
+    let Some(fix) = finding.fix.iter().find(aligns) else {
+        return;
+    };
+    let word = alignment_word(fix.before.as_ref().or(lost.at.as_ref()));
+    let there = (fix.before.as_ref()).map_or(String::new(), |at| format!(" ({})", at.colons()));
+    let _ = writeln!(
+        out,
+        "   = fix: align `{}`, so that `{}`{there} is on the line that it begins on: `{word}({})`",
+        fix.of.as_deref().unwrap_or_default(),
+        fix.members.first().map_or("", String::as_str),
+        fix.bytes.unwrap_or_default()
+    );
 }
 
 /// Stores of a transaction that does not answer for them, and the lines that are missing.

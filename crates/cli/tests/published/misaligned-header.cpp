@@ -1,5 +1,6 @@
 // expect: assertion lost lost kept kept
 // flags: --checks crash
+// says: `header` has 40 bytes and begins 32 bytes into a line: `last`, 34 bytes from its start, is on the next one
 /* A node is one byte too large for its line's neighbours: what a header says last is on the next line, and only the first is flushed
  * (FAST_FAIR's header). */
 #include <cassert>

@@ -35,7 +35,9 @@ use crate::run::endless::Digest;
 use crate::run::shared::trace_len;
 use crate::run::trace::{Origin, Site};
 use crate::run::{compaction, shared};
+use crate::state::run;
 use core::cell::Cell;
+use core::ops::Range;
 use core::sync::atomic::Ordering::Relaxed;
 
 /// Heads of loops that a thread is in, or was lately.
@@ -416,8 +418,11 @@ unsafe extern "C" fn __lf_turn(
     length: usize,
     counted: usize,
 ) {
+    let origin = Origin::source(site);
+    // Its caller's frame begins there: what calls of ours and of the program had below is gone.
+    let gone_up_to = run().entered.get();
     // SAFETY: what the caller promises.
-    unsafe { arrive(Origin::source(site), number, room, (length, counted)) }
+    unsafe { comes(origin, number, room, (length, counted), gone_up_to) }
 }
 
 /// At the head of a loop, while several threads run. `room` begins with the number of the function's activation, or zero, and what
@@ -425,11 +430,29 @@ unsafe extern "C" fn __lf_turn(
 ///
 /// # Safety
 /// There is a word, and so many bytes behind it.
-pub(super) unsafe fn arrive(
+pub(super) unsafe fn arrive(origin: Origin, number: u64, room: *mut u64, lengths: (usize, usize)) {
+    let here = 0u8;
+    // SAFETY: what the caller promises.
+    unsafe { comes(origin, number, room, lengths, (&raw const here) as usize) }
+}
+
+/// The part of a thread's stack below an address on it.
+fn frames_below(thread: usize, address: usize) -> Range<usize> {
+    let (low, high) = tables().contexts[thread].stack.get();
+    match (low..high).contains(&address) {
+        true => low..address,
+        false => low..low,
+    }
+}
+
+/// # Safety
+/// There is a word, and so many bytes behind it.
+unsafe fn comes(
     origin: Origin,
     number: u64,
     room: *mut u64,
     (length, counted): (usize, usize),
+    gone_up_to: usize,
 ) {
     if !super::on() || block::is_inside() || crate::syscalls::dispatch::uninterrupted() {
         return;
@@ -485,7 +508,7 @@ pub(super) unsafe fn arrive(
     };
     let here = LoopHead { activation, number };
     turns.latest.set(here);
-    let below = tables().contexts[me].stack.get().0..(&raw const kept) as usize;
+    let below = frames_below(me, gone_up_to);
     wakes::at_head(me, here, || {
         known.is_some_and(|head| {
             let was = head.get();

@@ -1,7 +1,7 @@
 //! Which members of which structs a finding is about, by the program's debug information.
 
 use crate::programs::Replayer;
-use landfall_finding::{Action, Finding, Severity, Store, StoreRole};
+use landfall_finding::{Action, Finding, Fix, GapKind, Severity, Store, StoreRole};
 use landfall_model::line::LINE_BYTES;
 
 /// Names the members that the stores of a finding are about, and says what that means for them.
@@ -25,6 +25,10 @@ pub(crate) fn name(finding: &mut Finding, replayer: &Replayer) {
             fix.code = Some(code);
         }
     }
+    if let Some((note, fix)) = flushed_in_part(finding) {
+        finding.notes.push(note);
+        finding.fix.insert(0, fix);
+    }
     if finding.severity != Severity::Warning {
         return;
     }
@@ -47,6 +51,39 @@ pub(crate) fn name(finding: &mut Finding, replayer: &Replayer) {
             fix.members = names.to_vec();
         }
     }
+}
+
+/// The first line of an object was flushed, and what was lost is a member on its second: whoever wrote that took it to lie on one line. How it would.
+fn flushed_in_part(finding: &Finding) -> Option<(String, Fix)> {
+    let line = LINE_BYTES as u64;
+    let lost = finding.lost()?;
+    let member = lost.member.as_ref()?;
+    let begin = lost.offset.checked_sub(member.offset)?;
+    let other_line = (finding.gap.as_ref()).is_some_and(|gap| gap.kind == GapKind::OtherLine);
+    if !other_line || begin / line == lost.offset / line {
+        return None;
+    }
+    let (of, size) = (&member.of, member.size);
+    let mut note = format!(
+        "`{of}` has {size} bytes and begins {} bytes into a line: `{}`, {} bytes from its start, is on the next one",
+        begin % line,
+        member.name,
+        member.offset
+    );
+    let fits = size.next_power_of_two();
+    if fits > line {
+        // As little as this is often one member that is wider than it was meant to be.
+        let over = size.checked_sub(line).filter(|over| *over <= 8)?;
+        note.push_str(&format!("; without {over} of them it would fit on one"));
+    }
+    let fix = Fix {
+        bytes: Some(fits.min(line)),
+        of: Some(of.clone()),
+        members: vec![member.name.clone()],
+        before: member.declared.clone(),
+        ..Fix::new(Action::Align, false)
+    };
+    Some((note, fix))
 }
 
 /// Two members of one object, on two lines.

@@ -31,11 +31,39 @@ static uint64_t sum(const struct record *r) {
   return sum;
 }
 
-int main(void) {
-  struct record *record = lf_pm(sizeof *record);
+#ifdef PMDK
+/* As PMDK has it for the entries of undo logs: computed by one function, gone on with by another, and compared where they are called. */
+uint64_t util_checksum_compute(void *from, uint64_t bytes, uint64_t *sum, uint64_t skip);
+uint64_t util_checksum_compute(void *from, uint64_t bytes, uint64_t *sum_of, uint64_t skip) {
+  (void)bytes, (void)sum_of, (void)skip;
+  return sum(from);
+}
+uint64_t util_checksum_seq(const void *from, uint64_t bytes, uint64_t sum);
+uint64_t util_checksum_seq(const void *from, uint64_t bytes, uint64_t sum) {
+  const char *bytes_of = from;
+  while (bytes--)
+    sum += *bytes_of++;
+  return sum;
+}
+static int accepts(struct record *record) {
+  uint64_t found = util_checksum_compute(record, sizeof *record, &record->sum, 0);
+  found = util_checksum_seq("", 1, found);
+  if (record->sum != found)
+    return 0;
+  return 1;
+}
+#else
+static int accepts(struct record *record) {
   BEGIN();
   int accepted = record->sum == sum(record);
   END(accepted);
+  return accepted;
+}
+#endif
+
+int main(void) {
+  struct record *record = lf_pm(sizeof *record);
+  int accepted = accepts(record);
   if (accepted)
     for (int i = 0; i < WORDS; i++)
       assert(record->words[i] == record->number + i);

@@ -3,8 +3,10 @@
 //! might have been woken instead; what follows otherwise is what follows if it had not waited (docs/design/algorithms.md §3).
 
 use super::super::{block, on, store_buffer, tables, threads, wakes};
-use super::{Head, Held, LoopHead, Turns, digest, of};
+use super::{Head, Held, LoopHead, Turns, digest, frames_below, of};
+use crate::run::call_stack;
 use crate::run::trace::Site;
+use crate::state::run;
 use core::cell::Cell;
 
 impl Turns {
@@ -81,11 +83,12 @@ unsafe extern "C" fn __lf_waits(
     if !on() || block::is_inside() || crate::syscalls::dispatch::uninterrupted() {
         return;
     }
+    call_stack::enter();
     let me = threads().current.get();
     let turns = of(me);
     // SAFETY: what the caller promises.
     let (activation, kept) = unsafe { (*room, digest(room, length, counted)) };
-    let below = tables().contexts[me].stack.get().0..(&raw const kept) as usize;
+    let below = frames_below(me, run().entered.get());
     let here = |head: &Head| (head.activation, head.number) == (activation, number);
     let mut heads = turns.heads().iter().map(Cell::get);
     let newest = |held: &Held| held.number == turns.locks.get();

@@ -39,8 +39,12 @@ impl Turns {
     fn forget_repeated_reads(&self) {
         let from = self.heads().iter().map(|head| head.get().reads).max();
         let from = from.unwrap_or(0).min(self.read_count.get());
-        let mut left = from;
-        for at in from..self.read_count.get() {
+        let (mut left, all) = (from, self.read_count.get());
+        let was = self.unsettled.reads();
+        for at in from..all {
+            if at == was.1 {
+                self.unsettled.have_moved((was.0.min(from), left));
+            }
             let read = self.reads[at].get();
             let known = self.reads[from..left].iter().any(|known| {
                 let known = known.get();
@@ -50,6 +54,9 @@ impl Turns {
                 self.reads[left].set(read);
                 left += 1;
             }
+        }
+        if was.1 >= all {
+            self.unsettled.have_moved((was.0.min(from), left));
         }
         self.read_count.set(left);
     }

@@ -44,6 +44,16 @@ impl Unsettled {
         self.origin.set(origin);
     }
 
+    /// Which of the thread's reads belong to it.
+    pub(super) fn reads(&self) -> (usize, usize) {
+        self.reads.get()
+    }
+
+    /// They are elsewhere: those that were read before are not kept again.
+    pub(super) fn have_moved(&self, to: (usize, usize)) {
+        self.reads.set(to);
+    }
+
     /// The thread forgets what it did since it was at that head.
     pub(super) fn is_cut_off(&self, was: &Head) {
         if was.changes < self.changes.get().1 || was.reads < self.reads.get().1 {
