@@ -129,6 +129,10 @@ enum SegmentEnd {
 
 /// Most segments have none: every read is a fork.
 #[derive(Clone, Debug, Default)]
+#[expect(
+    clippy::box_collection,
+    reason = "one word where there are none, not three"
+)]
 struct FewReads(Option<Box<Vec<Read>>>);
 
 impl FewReads {
@@ -151,6 +155,7 @@ impl Deref for FewReads {
 
 /// Most forks have two.
 #[derive(Clone, Debug)]
+#[expect(clippy::box_collection, reason = "two words for both, not three")]
 enum Children {
     Few(u8, [u32; 2]),
     Many(Box<Vec<u32>>),
@@ -641,7 +646,8 @@ impl RecoveryTree {
         let run = upper.run;
         let id = self.fresh(lower);
         if let SegmentEnd::Fork { children, .. } = &self.segments[id as usize].end {
-            for child in children.to_vec() {
+            let below: SmallVec<[u32; 4]> = children.iter().copied().collect();
+            for child in below {
                 self.segments[child as usize].above = id;
             }
         }
