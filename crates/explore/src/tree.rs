@@ -11,6 +11,7 @@ use landfall_model::event::{FirstRead, Mark, Read};
 use landfall_model::log::Log;
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
+use std::ops::Deref;
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -109,7 +110,7 @@ struct Segment {
     /// Reads before this index have become part of the segments above.
     skip: u32,
     above: u32,
-    reads: Vec<Read>,
+    reads: FewReads,
     /// The value that leads here from above.
     entered: u64,
     end: SegmentEnd,
@@ -121,9 +122,82 @@ enum SegmentEnd {
     Fork {
         read: FirstRead,
         own: u64,
-        children: SmallVec<[u32; 4]>,
+        children: Children,
     },
     Leaf(Leaf),
+}
+
+/// Most segments have none: every read is a fork.
+#[derive(Clone, Debug, Default)]
+#[expect(
+    clippy::box_collection,
+    reason = "one word where there are none, not three"
+)]
+struct FewReads(Option<Box<Vec<Read>>>);
+
+impl FewReads {
+    fn new(reads: Vec<Read>) -> FewReads {
+        FewReads((!reads.is_empty()).then(|| Box::new(reads)))
+    }
+
+    fn into_vec(self) -> Vec<Read> {
+        self.0.map_or_else(Vec::new, |reads| *reads)
+    }
+}
+
+impl Deref for FewReads {
+    type Target = [Read];
+
+    fn deref(&self) -> &[Read] {
+        self.0.as_ref().map_or(&[], |reads| reads)
+    }
+}
+
+/// Most forks have two.
+#[derive(Clone, Debug)]
+#[expect(clippy::box_collection, reason = "two words for both, not three")]
+enum Children {
+    Few(u8, [u32; 2]),
+    Many(Box<Vec<u32>>),
+}
+
+impl Children {
+    fn none() -> Children {
+        Children::Few(0, [0; 2])
+    }
+
+    fn insert(&mut self, at: usize, child: u32) {
+        let mut all = self.to_vec();
+        all.insert(at, child);
+        *self = Children::of(all);
+    }
+
+    fn remove(&mut self, at: usize) -> u32 {
+        let mut all = self.to_vec();
+        let child = all.remove(at);
+        *self = Children::of(all);
+        child
+    }
+
+    fn of(all: Vec<u32>) -> Children {
+        match all[..] {
+            [] => Children::none(),
+            [a] => Children::Few(1, [a, 0]),
+            [a, b] => Children::Few(2, [a, b]),
+            _ => Children::Many(Box::new(all)),
+        }
+    }
+}
+
+impl Deref for Children {
+    type Target = [u32];
+
+    fn deref(&self) -> &[u32] {
+        match self {
+            Children::Few(count, few) => &few[..usize::from(*count)],
+            Children::Many(many) => many,
+        }
+    }
 }
 
 impl Segment {
@@ -411,14 +485,14 @@ impl RecoveryTree {
             run,
             depth: 0,
             skip: 0,
-            reads: Vec::new(),
+            reads: FewReads::default(),
             above: NOWHERE,
             entered: 0,
             end: SegmentEnd::Leaf(Leaf { ended, run, log }),
         };
         let Some(branch) = branch else {
             self.reads += reads.len();
-            segment.reads = reads;
+            segment.reads = FewReads::new(reads);
             self.segments.push(segment);
             self.branches.push(Branch {
                 run: GONE,
@@ -438,7 +512,7 @@ impl RecoveryTree {
         reads.drain(..=branch.depth as usize);
         tighten(&mut reads);
         self.reads += reads.len();
-        segment.reads = reads;
+        segment.reads = FewReads::new(reads);
         let id = self.fresh(segment);
         let (_, at) = self.among(&self.segments[fork as usize], branch.value);
         let at = at.unwrap_or_else(|at| at);
@@ -541,11 +615,20 @@ impl RecoveryTree {
         }
         let split = upper.reads[place.at as usize];
         let kept: Vec<Read> = upper.reads[upper.skip as usize..place.at as usize].to_vec();
+        let mut below = std::mem::take(&mut upper.reads).into_vec();
+        let mut skip = place.at + 1;
+        let depth = upper.depth_of(skip);
+        // What the upper part took is freed once it is most of it.
+        if skip as usize > below.len() / 2 {
+            below.drain(..skip as usize);
+            tighten(&mut below);
+            skip = 0;
+        }
         let lower = Segment {
             run: upper.run,
-            depth: upper.depth_of(place.at + 1),
-            skip: place.at + 1,
-            reads: std::mem::take(&mut upper.reads),
+            depth,
+            skip,
+            reads: FewReads::new(below),
             above: place.segment,
             entered: split.value,
             end: std::mem::replace(
@@ -553,29 +636,23 @@ impl RecoveryTree {
                 SegmentEnd::Fork {
                     read: split.read,
                     own: split.value,
-                    children: SmallVec::new(),
+                    children: Children::none(),
                 },
             ),
         };
-        upper.reads = kept;
+        upper.reads = FewReads::new(kept);
         upper.skip = 0;
         self.reads -= 1; // The fork holds it now.
         let run = upper.run;
-        let mut lower = lower;
-        // What the upper part took is freed once it is most of it.
-        if lower.skip as usize > lower.reads.len() / 2 {
-            lower.reads.drain(..lower.skip as usize);
-            tighten(&mut lower.reads);
-            lower.skip = 0;
-        }
         let id = self.fresh(lower);
         if let SegmentEnd::Fork { children, .. } = &self.segments[id as usize].end {
-            for child in children.clone() {
+            let below: SmallVec<[u32; 4]> = children.iter().copied().collect();
+            for child in below {
                 self.segments[child as usize].above = id;
             }
         }
         if let SegmentEnd::Fork { children, .. } = &mut self.segments[place.segment as usize].end {
-            children.push(id);
+            children.insert(0, id);
         }
         let bottom = &mut self.bottoms[run as usize];
         if *bottom == place.segment {
@@ -607,10 +684,10 @@ impl RecoveryTree {
             if segment.run != stays {
                 self.bottoms[segment.run as usize] = GONE;
             }
-            segment.reads = Vec::new();
+            segment.reads = FewReads::default();
             segment.skip = 0;
             if let SegmentEnd::Fork { children, .. } = &mut segment.end {
-                doomed.extend(std::mem::take(children));
+                doomed.extend(children.iter());
             }
             self.free.push(id);
         }

@@ -66,6 +66,7 @@ impl Construct {
         let mut clang = Command::new(if cxx { "clang++-19" } else { "clang-19" });
         clang
             .args(["-g", "-Xclang", "-disable-O0-optnone", "-Wno-everything"])
+            .args(["-Xclang", "-fsanitize-address-use-after-scope"])
             .arg(format!("-{level}"));
         clang.arg(format!("-fpass-plugin={}", tools.pass.display()));
         clang

@@ -107,6 +107,9 @@ pub(crate) fn render(
 fn headline(finding: &Finding) -> String {
     let at = finding.at.as_ref().map(Place::colons);
     let times = match finding.failures {
+        0 if finding.schedule.is_some() => {
+            return at.unwrap_or_else(|| "(at no line of the program)".to_owned());
+        }
         0 => return at.unwrap_or_else(|| "(without any power failure)".to_owned()),
         1 => "a power failure".to_owned(),
         n => format!("{n} power failures, the last"),

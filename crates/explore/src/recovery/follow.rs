@@ -186,7 +186,7 @@ impl<S: Subject> Follow<'_, S> {
                 let agrees = live.filter(|r| r.known.as_ref().is_none_or(|k| k.agrees(bytes)));
                 let live = &self.live;
                 self.todo.extend(agrees.filter_map(|reader| {
-                    let value = reader.read.value(bytes);
+                    let value = reader.read().value(bytes);
                     let goes_on = live[reader.run as usize] > reader.depth + 1;
                     (value != reader.value || !goes_on).then_some(Branch {
                         run: reader.run,
@@ -346,16 +346,11 @@ impl<S: Subject> Follow<'_, S> {
                         }
                     }
                     let live = &self.live;
-                    self.lines.at_mut(number).add_reader(
-                        LineReader {
-                            run,
-                            depth,
-                            read,
-                            value: own,
-                            known: known.map(Box::new),
-                        },
-                        |reader| alive(live, reader),
-                    );
+                    self.lines
+                        .at_mut(number)
+                        .add_reader(LineReader::new((run, depth), read, own, known), |reader| {
+                            alive(live, reader)
+                        });
                 }
             }
             if !goes_on {
@@ -436,7 +431,7 @@ impl<S: Subject> Follow<'_, S> {
             };
             if let Some(value) = value {
                 let above = reader.known.as_deref().cloned();
-                return Some(KnownValues::and(above, reader.read, value));
+                return Some(KnownValues::and(above, reader.read(), value));
             }
         }
         None
@@ -656,7 +651,7 @@ impl<S: Subject> Follow<'_, S> {
         let walk = self.lines.at(number);
         let values: SmallVec<[u64; 4]> = walk
             .agreeing(reader.known.as_deref())
-            .map(|(_, bytes)| reader.read.value(bytes))
+            .map(|(_, bytes)| reader.read().value(bytes))
             .collect();
         if values.is_empty() {
             return; // Below a branch that is closed further up.
@@ -665,7 +660,7 @@ impl<S: Subject> Follow<'_, S> {
         let mut closed: SmallVec<[u64; 4]> = dropped
             .iter()
             .filter(|bytes| known.is_none_or(|known| known.agrees(bytes)))
-            .map(|bytes| reader.read.value(bytes))
+            .map(|bytes| reader.read().value(bytes))
             .filter(|value| !values.contains(value))
             .collect();
         closed.sort_unstable();

@@ -2,7 +2,7 @@
 
 use crate::subject::FirstRead;
 use landfall_model::image::Image;
-use landfall_model::line::{Line, LineBytes};
+use landfall_model::line::{Addr, Line, LineBytes};
 use landfall_model::log::Log;
 use rustc_hash::FxHashMap;
 
@@ -106,17 +106,45 @@ impl LineWalk {
     }
 }
 
-/// A read of a line that some feasible image comes to.
+/// A read of a line that some feasible image comes to. There may be one for each distinct recovery.
 #[derive(Debug)]
 pub(super) struct LineReader {
     /// Its name in the tree.
     pub(super) run: u32,
     pub(super) depth: u32,
-    pub(super) read: FirstRead,
+    /// Where in the line, and which bytes there.
+    at: u8,
+    mask: u8,
     /// What it returned to the run that brought it.
     pub(super) value: u64,
     /// What the reads above it say about the line.
     pub(super) known: Option<Box<KnownValues>>,
+}
+
+impl LineReader {
+    pub(super) fn new(
+        (run, depth): (u32, u32),
+        read: FirstRead,
+        value: u64,
+        known: Option<KnownValues>,
+    ) -> LineReader {
+        LineReader {
+            run,
+            depth,
+            at: read.word.offset() as u8,
+            mask: read.mask,
+            value,
+            known: known.map(Box::new),
+        }
+    }
+
+    /// What it reads, as if its line were the first.
+    pub(super) fn read(&self) -> FirstRead {
+        FirstRead {
+            word: Addr(self.at.into()),
+            mask: self.mask,
+        }
+    }
 }
 
 /// Bytes of a line that are known.

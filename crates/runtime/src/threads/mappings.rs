@@ -2,7 +2,7 @@
 //! touches it is concerned. Whoever comes later finds what is there then, which may be nothing.
 
 use super::unseen::{self, several};
-use super::{block, given_stacks, on, signals, store_buffer, threads, visible};
+use super::{block, given_stacks, on, said, signals, store_buffer, threads, visible};
 use crate::memory::shadow::is_persistent;
 use crate::run::outcome;
 use crate::run::trace::Origin;
@@ -56,6 +56,14 @@ pub(super) fn settled(origin: Origin) {
     }
 }
 
+/// There is a mapping now: people are told where it comes from, as of a block of the heap.
+pub(super) fn made([_, length, wanted]: [usize; 3], at: usize, moved: bool) {
+    let is_there = at.is_multiple_of(PAGE) && at != usize::MAX && !is_persistent(at);
+    if is_there {
+        super::allocated(at, if moved { wanted } else { length });
+    }
+}
+
 /// `munmap`, `mprotect`.
 pub(super) fn range([start, length, ..]: [usize; 5], origin: Origin) {
     changes(start, length, origin);
@@ -65,7 +73,12 @@ pub(super) fn range([start, length, ..]: [usize; 5], origin: Origin) {
 pub(super) fn protected(arguments: [usize; 5], origin: Origin) {
     match is_persistent(arguments[0]) && several() {
         true => protects(origin),
-        false => range(arguments, origin),
+        false => {
+            // Who stores behind it may fault, which is no data race.
+            said::ignore_begins(0);
+            range(arguments, origin);
+            said::ignore_ends(0);
+        }
     }
 }
 

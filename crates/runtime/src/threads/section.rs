@@ -5,7 +5,7 @@
 //! the search begins anew with that lock among its points.
 
 use super::context::Step;
-use super::{block, object_lifetime, repeated, sleep_sets, tables, threads, turns};
+use super::{block, object_lifetime, repeated, signals, sleep_sets, tables, threads, turns};
 use crate::memory::shadow::is_persistent;
 use crate::run::shared::control;
 use crate::run::trace;
@@ -24,6 +24,10 @@ pub(super) fn is_inside() -> bool {
 fn are_joined(lock: usize) -> bool {
     let threads = threads();
     if !threads.sections.get() || threads.persistency.get() || is_persistent(lock) {
+        return false;
+    }
+    // Whoever jumps out of a handler may have left the lock held.
+    if signals::handlers_jump() {
         return false;
     }
     let bit = point_bit(lock as u64 | LOCK);

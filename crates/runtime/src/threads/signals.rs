@@ -163,6 +163,11 @@ pub(super) fn begin(flags: u32) {
     watch(true);
 }
 
+/// Is a handler left by a jump, as far as is known?
+pub(super) fn handlers_jump() -> bool {
+    are_on() && all().jumps.get()
+}
+
 /// Do handlers touch this word, as far as is known?
 fn is_touched(word: u64) -> bool {
     let bit = point_bit(word);

@@ -209,6 +209,9 @@ macro_rules! noted {
                     None => usize::MAX,
                 } };
                 mappings::settled(origin);
+                if matches!(Builtin::$target, Builtin::mmap | Builtin::mremap) {
+                    mappings::made([a, b, c], result, matches!(Builtin::$target, Builtin::mremap));
+                }
                 result
             }
         )*

@@ -338,11 +338,21 @@ impl<'a> ScheduleNames<'a> {
 
     /// The function that makes memory something else, or nothing, if a step is one of its lines.
     fn remaps(&self, step: &Step) -> Option<&'static str> {
-        let function = self.names.function(self.threads.origin(step.site))?;
+        self.remaps_at(step.site)
+    }
+
+    fn remaps_at(&self, site: u32) -> Option<&'static str> {
+        let function = self.names.function(self.threads.origin(site))?;
         let remaps = [
             "munmap", "mprotect", "mremap", "madvise", "mmap", "brk", "sbrk",
         ];
         remaps.into_iter().find(|name| *name == function)
+    }
+
+    /// The same, if one of the two accesses of a race is of that kind.
+    pub(crate) fn remapping(&self, race: &DataRace) -> Option<&'static str> {
+        let sites = [race.first.site, race.second.site];
+        sites.into_iter().find_map(|site| self.remaps_at(site))
     }
 
     /// Is it what this function of the runtime's does?

@@ -254,12 +254,8 @@ fn accesses(address: usize, length: usize, is_step: bool, origin: Origin) -> boo
         return false;
     }
     let handling = is_handling() && !is_own_frame(address);
+    notices_jump(origin);
     let mut handled = all().jumps.get();
-    if !handled && of(threads().current.get()).frame.get() != 0 && !is_handling() {
-        // A handler was left by a jump: whatever its thread had done by then, not only what the handler touches, may show.
-        of(threads().current.get()).frame.set(0);
-        trace::access(0, HANDLERS, READ, origin, [JUMPS, 0, 0]);
-    }
     // A fence touches nothing.
     for word in address as u64 / WORD..(address + length).div_ceil(WORD as usize) as u64 {
         let known = is_touched(word * WORD);
@@ -274,6 +270,15 @@ fn accesses(address: usize, length: usize, is_step: bool, origin: Origin) -> boo
         true
     } else {
         false
+    }
+}
+
+/// Was a handler left by a jump? Whatever its thread had done by then, not only what the handler touches, may show.
+fn notices_jump(origin: Origin) {
+    let frame = &of(threads().current.get()).frame;
+    if !all().jumps.get() && frame.get() != 0 && !is_handling() {
+        frame.set(0);
+        trace::access(0, HANDLERS, READ, origin, [JUMPS, 0, 0]);
     }
 }
 
@@ -299,6 +304,9 @@ pub(in super::super) fn before_step(step: &Step) {
 
 #[inline(never)]
 fn steps_ahead(step: &Step) {
+    if is_possible() {
+        notices_jump(step.origin);
+    }
     let looks = match step.kind {
         step::PEND
         | step::DELIVER

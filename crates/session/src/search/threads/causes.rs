@@ -368,8 +368,11 @@ impl<'a> ScheduleFindings<'a> {
             let mut finding = entry.cause.tell(&telling, &trace, order);
             finding.notes.extend(telling.overtaken(&trace, count));
             let brief = entry.brief(&telling, order);
-            if matches!(entry.cause, Cause::Race(_)) {
-                entry.swaps.tell(native, names, order, &mut finding)?;
+            if let Cause::Race(race) = &entry.cause {
+                let remapping = telling.remapping(race);
+                entry
+                    .swaps
+                    .tell(native, names, (order, remapping), &mut finding)?;
                 native.adopt(&entry.job);
             }
             let mut job = native.replay(steps);

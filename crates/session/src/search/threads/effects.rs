@@ -49,12 +49,13 @@ impl Swaps {
         }
     }
 
-    /// Runs both orders, and puts what comes of it into the finding. What there is no time for is not known.
+    /// Runs both orders, and puts what comes of it into the finding. What there is no time for is not known. Of a function that takes memory
+    /// away, or makes it something else, the other access is no step once that has come first.
     pub(super) fn tell(
         &self,
         native: &mut NativeThreads<'_>,
         names: &ProgramNames,
-        order: Order,
+        (order, remapping): (Order, Option<&str>),
         finding: &mut Finding,
     ) -> Result<(), Error> {
         let mut worst: Option<(RaceEffect, String)> = None;
@@ -77,8 +78,11 @@ impl Swaps {
             finding.effect = Some(effect);
             finding.notes.push(text);
         } else if self.found.is_empty() && self.looked_at > 0 {
-            let text = "what comes of it is not known: the two accesses never came right after each other, so something orders them that is no synchronisation";
-            finding.notes.push(text.to_owned());
+            let text = match remapping {
+                Some(function) => format!("what comes of it: who comes after `{function}` finds what that made of the memory, which may be nothing"),
+                None => "what comes of it is not known: the two accesses never came right after each other, so something orders them that is no synchronisation".to_owned(),
+            };
+            finding.notes.push(text);
         }
         Ok(())
     }
