@@ -5,7 +5,7 @@ use landfall_explore::schedule::saturate::{Preempt, saturate};
 use landfall_explore::schedule::{End, Options};
 use landfall_testkit::interpret::Interpreter;
 use landfall_testkit::program::{
-    Aborts, Cmp, Instr, Model, Op, Order, Place, Program, Reg, STARTED, explicit,
+    AbortReasons, Cmp, Instr, Model, Op, Order, Place, Program, Reg, STARTED, explicit,
 };
 use landfall_testkit::schedules::Outcome;
 use landfall_testkit::schedules::transactions::try_transactions;
@@ -25,7 +25,7 @@ enum Inside {
     Swap(u8, u64),
     /// Stores to the second if the first is 0.
     StoreIf(u8, u8),
-    /// Aborts if the variable is not 0.
+    /// AbortReasons if the variable is not 0.
     AbortIf(u8, u8),
     Nested(u8),
 }
@@ -238,7 +238,7 @@ fn build(shape: &[Vec<Draft>], order: Order) -> Program {
 /// What the search finds, and how many executions it took; `None` if they are too many.
 fn explore(
     program: &Program,
-    (model, aborts): (Model, Aborts),
+    (model, aborts): (Model, AbortReasons),
     preempt: Preempt,
 ) -> Option<(BTreeSet<Outcome>, u64)> {
     let mut spoiled = program.clone();
@@ -298,7 +298,7 @@ fn explore(
 /// `false` if the program was too large to say.
 fn agrees(
     program: &Program,
-    how: (Model, Aborts),
+    how: (Model, AbortReasons),
     preempt: Preempt,
 ) -> Result<bool, TestCaseError> {
     let Some(outcomes) = try_transactions(program, how, MOST) else {
@@ -324,26 +324,26 @@ proptest! {
     #[test]
     fn transactions_do_what_their_instructions_do(shape in shape(), tso: bool) {
         let model = if tso { Model::Tso } else { Model::Sc };
-        agrees(&build(&shape, Order::Atomic), (model, Aborts::Untold), Preempt::Everywhere)?;
+        agrees(&build(&shape, Order::Atomic), (model, AbortReasons::Untold), Preempt::Everywhere)?;
     }
 
     #[test]
     fn plain_accesses_beside_transactions_become_steps(shape in shape(), tso: bool) {
         let model = if tso { Model::Tso } else { Model::Sc };
-        agrees(&build(&shape, Order::Plain), (model, Aborts::Untold), Preempt::Auto)?;
+        agrees(&build(&shape, Order::Plain), (model, AbortReasons::Untold), Preempt::Auto)?;
     }
 
     #[test]
     fn conflicts_are_told_where_somebody_can_have_made_them(shape in few(), tso: bool, by_words: bool) {
         let model = if tso { Model::Tso } else { Model::Sc };
-        let aborts = if by_words { Aborts::Conflicts } else { Aborts::Told };
+        let aborts = if by_words { AbortReasons::Conflicts } else { AbortReasons::Told };
         agrees(&build(&shape, Order::Atomic), (model, aborts), Preempt::Everywhere)?;
     }
 
     #[test]
     fn conflicts_beside_plain_accesses_are_told(shape in few(), tso: bool, by_words: bool) {
         let model = if tso { Model::Tso } else { Model::Sc };
-        let aborts = if by_words { Aborts::Conflicts } else { Aborts::Told };
+        let aborts = if by_words { AbortReasons::Conflicts } else { AbortReasons::Told };
         agrees(&build(&shape, Order::Plain), (model, aborts), Preempt::Auto)?;
     }
 }
@@ -374,8 +374,12 @@ fn an_abort_says_its_code_and_undoes_what_was_done() {
             order,
         },
     ]);
-    let (found, executions) =
-        explore(&program, (Model::Tso, Aborts::Untold), Preempt::Everywhere).expect("small");
+    let (found, executions) = explore(
+        &program,
+        (Model::Tso, AbortReasons::Untold),
+        Preempt::Everywhere,
+    )
+    .expect("small");
     let seen: Vec<(u64, u64)> = found.iter().map(|o| (o.regs[0][0], o.regs[0][1])).collect();
     assert_eq!(seen, [(0, 0), (explicit(5), 0)]);
     assert_eq!(executions, 2);
@@ -406,7 +410,7 @@ fn remembered() {
     ];
     for (shape, model) in [(two_ways_on, Model::Sc), (decides, Model::Tso)] {
         let program = build(&shape, Order::Atomic);
-        let agreed = agrees(&program, (model, Aborts::Untold), Preempt::Everywhere);
+        let agreed = agrees(&program, (model, AbortReasons::Untold), Preempt::Everywhere);
         assert!(matches!(agreed, Ok(true)), "{agreed:?}");
     }
 }

@@ -31,7 +31,7 @@ pub fn explicit(code: u8) -> u64 {
 
 /// What transactions are aborted by, besides their own code, and what their threads find then.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub enum Aborts {
+pub enum AbortReasons {
     /// Anything, which is told apart from nothing: 0.
     #[default]
     Untold,
@@ -42,24 +42,27 @@ pub enum Aborts {
     Conflicts,
 }
 
-impl Aborts {
+impl AbortReasons {
     pub const RETRY: u64 = 2;
     pub const CONFLICT: u64 = 4;
 
     /// For no reason.
     pub fn spurious(self) -> &'static [u64] {
         match self {
-            Aborts::Untold => &[0],
-            Aborts::Told => &[0, Aborts::RETRY],
-            Aborts::Conflicts => &[],
+            AbortReasons::Untold => &[0],
+            AbortReasons::Told => &[0, AbortReasons::RETRY],
+            AbortReasons::Conflicts => &[],
         }
     }
 
     /// For a conflict, without hope and with.
     pub fn conflict(self) -> &'static [u64] {
         match self {
-            Aborts::Untold => &[0],
-            _ => &[Aborts::CONFLICT, Aborts::CONFLICT | Aborts::RETRY],
+            AbortReasons::Untold => &[0],
+            _ => &[
+                AbortReasons::CONFLICT,
+                AbortReasons::CONFLICT | AbortReasons::RETRY,
+            ],
         }
     }
 }

@@ -9,15 +9,15 @@
 //! or after it.
 
 use super::step::{Access, Act, Order, Process, Step};
-use super::trace::{Attempt, Fate, FootprintAccess, Trace, Trailing};
+use super::trace::{Attempt, AttemptFate, FootprintAccess, Trace, Trailing};
 use rustc_hash::FxHashSet;
 
 /// Bytes of an object, and whether they are written.
-type Accessed = (u32, u64, bool);
+type ConflictBytes = (u32, u64, bool);
 
 /// A moment of the execution.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Moment {
+enum ConflictMoment {
     /// A transition, by its index.
     Step(usize),
     /// An access that is none.
@@ -28,17 +28,17 @@ enum Moment {
 
 /// What comes before something: events, attempts, and the first accesses of attempts unless those are over.
 #[derive(Clone, Default)]
-struct Before {
+struct ComesBefore {
     events: Vec<usize>,
     attempts: Vec<usize>,
     accesses: Vec<(usize, usize)>,
 }
 
 /// Something that happens at one moment.
-struct Event {
+struct ConflictEvent {
     thread: usize,
-    accesses: Vec<Accessed>,
-    before: Before,
+    accesses: Vec<ConflictBytes>,
+    before: ComesBefore,
     /// It may find its own store in the store buffer, as long as this has not happened: then nobody hears of it.
     own: Option<usize>,
 }
@@ -46,25 +46,25 @@ struct Event {
 /// An attempt that takes part.
 struct Player<'a> {
     thread: usize,
-    fate: Fate,
+    fate: AttemptFate,
     footprint: &'a [FootprintAccess],
-    /// As in [`Event`], for each access.
+    /// As in [`ConflictEvent`], for each access.
     own: Vec<Option<usize>>,
-    begins: Before,
+    begins: ComesBefore,
     /// Before each access.
-    accesses: Vec<Before>,
-    ends: Before,
+    accesses: Vec<ComesBefore>,
+    ends: ComesBefore,
 }
 
 #[derive(Clone, PartialEq, Eq, Hash)]
-struct State {
+struct ConflictState {
     done: Vec<bool>,
-    attempts: Vec<Progress>,
+    attempts: Vec<AttemptProgress>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
-enum Progress {
-    Before,
+enum AttemptProgress {
+    NotBegun,
     /// So many accesses were made.
     Inside(usize),
     Over,
@@ -88,7 +88,7 @@ pub(super) fn are_founded<'a>(
     order: Order,
     clock: impl Fn(usize) -> &'a [u32],
 ) -> Option<bool> {
-    let met = |attempt: &Attempt| attempt.fate == Fate::Conflict;
+    let met = |attempt: &Attempt| attempt.fate == AttemptFate::Conflict;
     if !trace.attempts.iter().any(met) {
         return Some(true);
     }
@@ -111,19 +111,19 @@ pub(super) fn are_founded<'a>(
     possible(&players, &events)
 }
 
-fn meets(footprint: &[FootprintAccess], access: Accessed) -> bool {
+fn meets(footprint: &[FootprintAccess], access: ConflictBytes) -> bool {
     footprint.iter().any(|own| meet(own.accessed, access))
 }
 
-fn meet(a: Accessed, b: Accessed) -> bool {
+fn meet(a: ConflictBytes, b: ConflictBytes) -> bool {
     a.0 == b.0 && a.1 & b.1 != 0 && (a.2 || b.2)
 }
 
-fn meets_any(own: Accessed, accesses: &[Accessed]) -> bool {
+fn meets_any(own: ConflictBytes, accesses: &[ConflictBytes]) -> bool {
     accesses.iter().any(|&access| meet(own, access))
 }
 
-fn accesses_of(attempt: &Attempt) -> Vec<Accessed> {
+fn accesses_of(attempt: &Attempt) -> Vec<ConflictBytes> {
     attempt
         .footprint
         .iter()
@@ -132,29 +132,29 @@ fn accesses_of(attempt: &Attempt) -> Vec<Accessed> {
 }
 
 /// Is there an order in which every attempt ends as it did?
-fn possible(players: &[Player<'_>], events: &[Event]) -> Option<bool> {
+fn possible(players: &[Player<'_>], events: &[ConflictEvent]) -> Option<bool> {
     // Whom nobody could meet was met by nobody.
     let lonely = |player: &Player<'_>| {
         let thread = player.thread;
-        let meets = |access: &Accessed| meets(player.footprint, *access);
+        let meets = |access: &ConflictBytes| meets(player.footprint, *access);
         let by_event = { events.iter() }
             .any(|event| event.thread != thread && event.accesses.iter().any(meets));
         let by_player = { players.iter() }.any(|other| {
             other.thread != thread && other.footprint.iter().any(|by| meets(&by.accessed))
         });
-        player.fate == Fate::Conflict && !by_event && !by_player
+        player.fate == AttemptFate::Conflict && !by_event && !by_player
     };
     if players.iter().any(lonely) {
         return Some(false);
     }
-    let start = State {
+    let start = ConflictState {
         done: vec![false; events.len()],
-        attempts: vec![Progress::Before; players.len()],
+        attempts: vec![AttemptProgress::NotBegun; players.len()],
     };
     let mut seen = FxHashSet::default();
     let mut open = vec![start];
     while let Some(state) = open.pop() {
-        let ended = state.attempts.iter().all(|of| *of == Progress::Over);
+        let ended = state.attempts.iter().all(|of| *of == AttemptProgress::Over);
         if ended {
             return Some(true);
         }
@@ -168,13 +168,13 @@ fn possible(players: &[Player<'_>], events: &[Event]) -> Option<bool> {
     Some(false)
 }
 
-impl State {
-    fn is_over(&self, before: &Before) -> bool {
-        let over = |of: usize| self.attempts[of] == Progress::Over;
+impl ConflictState {
+    fn is_over(&self, before: &ComesBefore) -> bool {
+        let over = |of: usize| self.attempts[of] == AttemptProgress::Over;
         let made = |&(of, count): &(usize, usize)| match self.attempts[of] {
-            Progress::Before => false,
-            Progress::Inside(made) => made >= count,
-            Progress::Over => true,
+            AttemptProgress::NotBegun => false,
+            AttemptProgress::Inside(made) => made >= count,
+            AttemptProgress::Over => true,
         };
         before.events.iter().all(|&event| self.done[event])
             && before.attempts.iter().all(|&of| over(of))
@@ -182,14 +182,14 @@ impl State {
     }
 
     /// Something is accessed: whoever is met finds a conflict. `false` if somebody is met who did not.
-    fn accessed(&mut self, thread: usize, access: Accessed, players: &[Player<'_>]) -> bool {
+    fn accessed(&mut self, thread: usize, access: ConflictBytes, players: &[Player<'_>]) -> bool {
         for (player, progress) in players.iter().zip(&mut self.attempts) {
-            let Progress::Inside(made) = *progress else {
+            let AttemptProgress::Inside(made) = *progress else {
                 continue;
             };
             if player.thread != thread && meets(&player.footprint[..made], access) {
-                *progress = Progress::Over;
-                if player.fate != Fate::Conflict {
+                *progress = AttemptProgress::Over;
+                if player.fate != AttemptFate::Conflict {
                     return false;
                 }
             }
@@ -197,30 +197,32 @@ impl State {
         true
     }
 
-    fn moves(&self, players: &[Player<'_>], events: &[Event], to: &mut Vec<State>) {
-        let set = |number: usize, progress: Progress| {
+    fn moves(&self, players: &[Player<'_>], events: &[ConflictEvent], to: &mut Vec<ConflictState>) {
+        let set = |number: usize, progress: AttemptProgress| {
             let mut next = self.clone();
             next.attempts[number] = progress;
             next
         };
         for (number, (player, progress)) in players.iter().zip(&self.attempts).enumerate() {
             match *progress {
-                Progress::Over => {}
-                Progress::Before if self.is_over(&player.begins) => {
-                    to.push(set(number, Progress::Inside(0)));
+                AttemptProgress::Over => {}
+                AttemptProgress::NotBegun if self.is_over(&player.begins) => {
+                    to.push(set(number, AttemptProgress::Inside(0)));
                 }
-                Progress::Before => {}
-                Progress::Inside(made) => {
+                AttemptProgress::NotBegun => {}
+                AttemptProgress::Inside(made) => {
                     let ends = match player.fate {
-                        Fate::Ran => made == player.footprint.len() && self.is_over(&player.ends),
-                        Fate::Spurious => true,
-                        Fate::Conflict => false,
+                        AttemptFate::Ran => {
+                            made == player.footprint.len() && self.is_over(&player.ends)
+                        }
+                        AttemptFate::Spurious => true,
+                        AttemptFate::Conflict => false,
                     };
                     if ends {
-                        to.push(set(number, Progress::Over));
+                        to.push(set(number, AttemptProgress::Over));
                     }
                     if made < player.footprint.len() && self.is_over(&player.accesses[made]) {
-                        let mut next = set(number, Progress::Inside(made + 1));
+                        let mut next = set(number, AttemptProgress::Inside(made + 1));
                         let hidden = player.own[made].is_some_and(|own| !self.done[own]);
                         let access = player.footprint[made].accessed;
                         if hidden || next.accessed(player.thread, access, players) {
@@ -256,8 +258,10 @@ impl<'a, C: Fn(usize) -> &'a [u32]> Conflicts<'a, C> {
     }
 
     /// The attempts that were met, or may have met those; and what else may have met one of them.
-    fn parts(&self) -> (Vec<Player<'a>>, Vec<Event>) {
-        let concerns = |number: usize, of: &dyn Fn(&Attempt) -> bool, accesses: &[Accessed]| {
+    fn parts(&self) -> (Vec<Player<'a>>, Vec<ConflictEvent>) {
+        let concerns = |number: usize,
+                        of: &dyn Fn(&Attempt) -> bool,
+                        accesses: &[ConflictBytes]| {
             let mut all = (0..self.trace.attempts.len()).filter(|&other| of(self.attempt(other)));
             all.any(|other| {
                 let footprint = &self.attempt(other).footprint;
@@ -265,7 +269,7 @@ impl<'a, C: Fn(usize) -> &'a [u32]> Conflicts<'a, C> {
                     && accesses.iter().any(|&access| meets(footprint, access))
             })
         };
-        let met = |attempt: &Attempt| attempt.fate == Fate::Conflict;
+        let met = |attempt: &Attempt| attempt.fate == AttemptFate::Conflict;
         let plays = (0..self.trace.attempts.len()).filter(|&number| {
             let attempt = self.attempt(number);
             met(attempt) || concerns(self.thread(number), &met, &accesses_of(attempt))
@@ -275,32 +279,36 @@ impl<'a, C: Fn(usize) -> &'a [u32]> Conflicts<'a, C> {
             let mut attempts = plays.iter();
             attempts.any(|&number| self.attempt(number).at == attempt.at)
         };
-        let mut moments: Vec<(Moment, usize, Vec<Accessed>)> = Vec::new();
+        let mut moments: Vec<(ConflictMoment, usize, Vec<ConflictBytes>)> = Vec::new();
         for at in 0..self.trace.steps.len() {
             let thread = self.order.thread(self.trace.steps[at].process);
             let accesses = self.accesses(at);
             let plays = { plays.iter() }.any(|&number| {
                 let attempt = self.attempt(number);
-                attempt.at as usize == at && attempt.fate == Fate::Ran
+                attempt.at as usize == at && attempt.fate == AttemptFate::Ran
             });
             if !plays && concerns(thread, &playing, &accesses) {
-                moments.push((Moment::Step(at), thread, accesses));
+                moments.push((ConflictMoment::Step(at), thread, accesses));
             }
         }
         for (number, access) in self.trace.trailing.iter().enumerate() {
             // What belongs to a transition is known of that.
             let accesses = vec![(access.object, access.mask, access.write)];
             if !access.within && concerns(access.thread.into(), &playing, &accesses) {
-                moments.push((Moment::Trailing(number), access.thread.into(), accesses));
+                moments.push((
+                    ConflictMoment::Trailing(number),
+                    access.thread.into(),
+                    accesses,
+                ));
             }
         }
-        let begun = |number: usize| Moment::Step(self.attempt(number).at as usize);
+        let begun = |number: usize| ConflictMoment::Step(self.attempt(number).at as usize);
         // What an attempt that did not run has read others may write later.
-        let accesses_before = |moment: Moment, accesses: &[Accessed]| {
+        let accesses_before = |moment: ConflictMoment, accesses: &[ConflictBytes]| {
             let players = plays.iter().enumerate();
             let made = players.filter_map(|(player, &number)| {
                 let attempt = self.attempt(number);
-                if attempt.fate == Fate::Ran || !self.before(begun(number), moment) {
+                if attempt.fate == AttemptFate::Ran || !self.before(begun(number), moment) {
                     return None;
                 }
                 let met = |own: &FootprintAccess| meets_any(own.accessed, accesses);
@@ -309,19 +317,19 @@ impl<'a, C: Fn(usize) -> &'a [u32]> Conflicts<'a, C> {
             });
             made.collect()
         };
-        let before = |moment: Moment, accesses: &[Accessed]| Before {
+        let before = |moment: ConflictMoment, accesses: &[ConflictBytes]| ComesBefore {
             events: (0..moments.len())
                 .filter(|&before| self.before(moments[before].0, moment))
                 .collect(),
             attempts: (0..plays.len())
                 .filter(|&before| begun(plays[before]) != moment)
-                .filter(|&before| self.before(Moment::Exit(plays[before]), moment))
+                .filter(|&before| self.before(ConflictMoment::Exit(plays[before]), moment))
                 .collect(),
             accesses: accesses_before(moment, accesses),
         };
         let committed = |(process, tick): (Process, u32)| {
-            let is = |moment: &Moment| match *moment {
-                Moment::Step(at) => {
+            let is = |moment: &ConflictMoment| match *moment {
+                ConflictMoment::Step(at) => {
                     let step = &self.trace.steps[at];
                     (step.process, step.tick) == (process, tick)
                 }
@@ -336,7 +344,7 @@ impl<'a, C: Fn(usize) -> &'a [u32]> Conflicts<'a, C> {
             let thread = self.thread(number);
             let ends = before(begun(number), &accesses_of(attempt));
             // Of what is over at its end, what an access could meet is over before that.
-            let access = |access: &FootprintAccess| Before {
+            let access = |access: &FootprintAccess| ComesBefore {
                 events: (ends.events.iter().copied())
                     .filter(|&event| moments[event].1 != thread)
                     .filter(|&event| meets_any(access.accessed, &moments[event].2))
@@ -344,7 +352,7 @@ impl<'a, C: Fn(usize) -> &'a [u32]> Conflicts<'a, C> {
                 attempts: (ends.attempts.iter().copied())
                     .filter(|&of| {
                         let of = self.attempt(plays[of]);
-                        of.fate == Fate::Ran && meets(&of.footprint, access.accessed)
+                        of.fate == AttemptFate::Ran && meets(&of.footprint, access.accessed)
                     })
                     .collect(),
                 accesses: Vec::new(),
@@ -358,23 +366,27 @@ impl<'a, C: Fn(usize) -> &'a [u32]> Conflicts<'a, C> {
                 own: { attempt.footprint.iter() }
                     .map(|access| committed(access.own))
                     .collect(),
-                begins: asked.map_or_else(Before::default, |at| before(Moment::Step(at), &[])),
+                begins: asked.map_or_else(ComesBefore::default, |at| {
+                    before(ConflictMoment::Step(at), &[])
+                }),
                 accesses: attempt.footprint.iter().map(access).collect(),
                 ends,
             }
         });
-        let events = moments.iter().map(|(moment, thread, accesses)| Event {
-            thread: *thread,
-            accesses: accesses.clone(),
-            before: before(*moment, accesses),
-            own: match *moment {
-                Moment::Step(at) if self.trace.steps[at].act == Act::Load => {
-                    committed(self.trace.steps[at].own)
-                }
-                Moment::Trailing(number) => self.own_store(number, &moments),
-                _ => None,
-            },
-        });
+        let events = moments
+            .iter()
+            .map(|(moment, thread, accesses)| ConflictEvent {
+                thread: *thread,
+                accesses: accesses.clone(),
+                before: before(*moment, accesses),
+                own: match *moment {
+                    ConflictMoment::Step(at) if self.trace.steps[at].act == Act::Load => {
+                        committed(self.trace.steps[at].own)
+                    }
+                    ConflictMoment::Trailing(number) => self.own_store(number, &moments),
+                    _ => None,
+                },
+            });
         (players.collect(), events.collect())
     }
 
@@ -382,7 +394,7 @@ impl<'a, C: Fn(usize) -> &'a [u32]> Conflicts<'a, C> {
     fn own_store(
         &self,
         number: usize,
-        moments: &[(Moment, usize, Vec<Accessed>)],
+        moments: &[(ConflictMoment, usize, Vec<ConflictBytes>)],
     ) -> Option<usize> {
         let access = &self.trace.trailing[number];
         let buffered = self
@@ -395,12 +407,12 @@ impl<'a, C: Fn(usize) -> &'a [u32]> Conflicts<'a, C> {
         }
         moments.iter().rposition(|(moment, thread, accesses)| {
             let earlier = match *moment {
-                Moment::Trailing(other) => other < number,
-                Moment::Step(at) => {
+                ConflictMoment::Trailing(other) => other < number,
+                ConflictMoment::Step(at) => {
                     let step = &self.trace.steps[at];
                     step.act == Act::Commit && step.issued <= access.tick
                 }
-                Moment::Exit(_) => false,
+                ConflictMoment::Exit(_) => false,
             };
             let own = (access.object, access.mask, false);
             *thread == usize::from(access.thread) && earlier && meets_any(own, accesses)
@@ -408,33 +420,37 @@ impl<'a, C: Fn(usize) -> &'a [u32]> Conflicts<'a, C> {
     }
 
     /// Does one come before the other in every order of the execution?
-    fn before(&self, a: Moment, b: Moment) -> bool {
+    fn before(&self, a: ConflictMoment, b: ConflictMoment) -> bool {
         let steps = &self.trace.steps;
         match (a, b) {
-            (Moment::Exit(attempt), Moment::Step(at)) => self.knows((self.clock)(at), attempt),
-            (Moment::Exit(attempt), Moment::Exit(other)) => {
+            (ConflictMoment::Exit(attempt), ConflictMoment::Step(at)) => {
+                self.knows((self.clock)(at), attempt)
+            }
+            (ConflictMoment::Exit(attempt), ConflictMoment::Exit(other)) => {
                 self.knows((self.clock)(self.attempt(other).at as usize), attempt)
             }
-            (Moment::Exit(attempt), Moment::Trailing(number)) => {
+            (ConflictMoment::Exit(attempt), ConflictMoment::Trailing(number)) => {
                 self.comes_after(&self.trace.trailing[number], attempt)
             }
-            (Moment::Step(first), Moment::Step(at)) => first != at && self.known(&steps[first], at),
-            (Moment::Step(first), Moment::Exit(attempt)) => {
+            (ConflictMoment::Step(first), ConflictMoment::Step(at)) => {
+                first != at && self.known(&steps[first], at)
+            }
+            (ConflictMoment::Step(first), ConflictMoment::Exit(attempt)) => {
                 self.known(&steps[first], self.attempt(attempt).at as usize)
             }
-            (Moment::Step(first), Moment::Trailing(number)) => {
+            (ConflictMoment::Step(first), ConflictMoment::Trailing(number)) => {
                 let access = &self.trace.trailing[number];
                 self.last_before(access)
                     .any(|at| first == at || self.known(&steps[first], at))
             }
-            (Moment::Trailing(number), Moment::Step(at)) => {
+            (ConflictMoment::Trailing(number), ConflictMoment::Step(at)) => {
                 self.knows_of(at, &self.trace.trailing[number])
             }
-            (Moment::Trailing(number), Moment::Exit(attempt)) => {
+            (ConflictMoment::Trailing(number), ConflictMoment::Exit(attempt)) => {
                 let at = self.attempt(attempt).at as usize;
                 self.knows_of(at, &self.trace.trailing[number])
             }
-            (Moment::Trailing(number), Moment::Trailing(other)) => {
+            (ConflictMoment::Trailing(number), ConflictMoment::Trailing(other)) => {
                 let [first, second] = [number, other].map(|of| &self.trace.trailing[of]);
                 first.thread == second.thread && number < other
                     || self.last_before(second).any(|at| self.knows_of(at, first))
@@ -473,7 +489,7 @@ impl<'a, C: Fn(usize) -> &'a [u32]> Conflicts<'a, C> {
             { clock.get(usize::from(process)) }.is_some_and(|&known| known >= tick)
         };
         // Who comes after what it read need not come after what its thread does next; a transaction that ran happened then.
-        let ran = self.attempt(attempt).fate == Fate::Ran;
+        let ran = self.attempt(attempt).fate == AttemptFate::Ran;
         knows(asked.process, asked.tick + u32::from(!ran)) || { self.issued[attempt].iter() }
             .any(|&(process, tick)| knows(process, tick))
     }
@@ -516,11 +532,11 @@ impl<'a, C: Fn(usize) -> &'a [u32]> Conflicts<'a, C> {
     }
 
     /// What a transition accesses.
-    fn accesses(&self, at: usize) -> Vec<Accessed> {
+    fn accesses(&self, at: usize) -> Vec<ConflictBytes> {
         let step = &self.trace.steps[at];
         if step.act == Act::Transaction {
             let mut attempts = self.trace.attempts.iter();
-            let ran = attempts.find(|ran| ran.at as usize == at && ran.fate == Fate::Ran);
+            let ran = attempts.find(|ran| ran.at as usize == at && ran.fate == AttemptFate::Ran);
             return ran.map_or_else(Vec::new, accesses_of);
         }
         if step.section != 0 {

@@ -54,6 +54,6 @@ pub use step::{Access, Act, NOWHERE, Order, Orders, Persistency, Process, Sets, 
 pub use symmetry::Apart;
 pub use threads::{Job, Leftovers, Points, Sleepers, Threads, ThreadsError, TriedOut};
 pub use trace::{
-    Attempt, Birth, End, Fate, FootprintAccess, SourceFence, ThreadFailure, Trace, Trailing,
+    Attempt, AttemptFate, Birth, End, FootprintAccess, SourceFence, ThreadFailure, Trace, Trailing,
     TransactionStore, Wait, WriteBack,
 };

@@ -108,7 +108,7 @@ impl TransactionStore {
 
 /// What came of an attempt at a hardware transaction.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Fate {
+pub enum AttemptFate {
     /// Its code ran, to its end or until it aborted itself.
     Ran,
     /// Aborted for no reason.
@@ -122,7 +122,7 @@ pub enum Fate {
 pub struct Attempt {
     /// The transition that it is.
     pub at: u32,
-    pub fate: Fate,
+    pub fate: AttemptFate,
     /// What its code accessed, or would have, in program order.
     pub footprint: Vec<FootprintAccess>,
 }

@@ -7,9 +7,9 @@
 //! comes to its end then, this is no execution.
 
 use super::{Interpreter, Status};
-use crate::program::{Aborts, Instr, Model, STARTED, explicit};
+use crate::program::{AbortReasons, Instr, Model, STARTED, explicit};
 use landfall_explore::schedule::{
-    Access, Act, Attempt, Fate, FootprintAccess, Process, SectionKey, Step, Trace,
+    Access, Act, Attempt, AttemptFate, FootprintAccess, Process, SectionKey, Step, Trace,
 };
 
 /// Levels of transactions.
@@ -37,10 +37,10 @@ enum Stage {
 
 /// A thread's transactions.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Attempts {
+pub(super) struct ThreadAttempts {
     stage: Stage,
     /// Where it is known that it fails, why.
-    fails: Option<(Fate, u64)>,
+    fails: Option<(AttemptFate, u64)>,
     /// What was answered with yes, by number; and what each question came after: two sets.
     yes: Vec<bool>,
     asked: Vec<(u32, u32)>,
@@ -48,7 +48,7 @@ pub(super) struct Attempts {
     stores: bool,
 }
 
-impl Attempts {
+impl ThreadAttempts {
     pub(super) fn is_inside(&self) -> bool {
         self.stage == Stage::Inside
     }
@@ -85,7 +85,7 @@ impl Interpreter<'_> {
     /// A thread comes to the beginning of a transaction.
     pub(super) fn asks(&mut self, thread: usize, trace: &mut Trace) {
         let first = match self.aborts {
-            Aborts::Conflicts => Stage::Met,
+            AbortReasons::Conflicts => Stage::Met,
             _ => Stage::Spoiled,
         };
         self.ask(thread, first, trace);
@@ -176,7 +176,7 @@ impl Interpreter<'_> {
     fn answered(&mut self, thread: usize, to: u8, trace: &mut Trace) -> bool {
         let attempt = &mut self.threads[thread].attempt;
         let yes = attempt.yes.last() == Some(&true);
-        let told = self.aborts != Aborts::Untold;
+        let told = self.aborts != AbortReasons::Untold;
         let waits = attempt.stores && self.model == Model::Tso;
         let next = match (attempt.stage, yes) {
             (Stage::Spoiled, true) if told => Stage::SpoiledHope,
@@ -191,8 +191,8 @@ impl Interpreter<'_> {
         };
         if matches!(attempt.stage, Stage::SpoiledHope | Stage::MetHope) {
             let (fate, statuses) = match attempt.stage {
-                Stage::MetHope => (Fate::Conflict, self.aborts.conflict()),
-                _ => (Fate::Spurious, self.aborts.spurious()),
+                Stage::MetHope => (AttemptFate::Conflict, self.aborts.conflict()),
+                _ => (AttemptFate::Spurious, self.aborts.spurious()),
             };
             attempt.fails = Some((fate, statuses[usize::from(yes)]));
         }
@@ -213,8 +213,14 @@ impl Interpreter<'_> {
         true
     }
 
-    fn tell(&self, at: usize, fate: Fate, mut footprint: Vec<FootprintAccess>, trace: &mut Trace) {
-        if self.aborts != Aborts::Conflicts {
+    fn tell(
+        &self,
+        at: usize,
+        fate: AttemptFate,
+        mut footprint: Vec<FootprintAccess>,
+        trace: &mut Trace,
+    ) {
+        if self.aborts != AbortReasons::Conflicts {
             // Conflicts are about lines.
             footprint
                 .iter_mut()
@@ -257,7 +263,7 @@ impl Interpreter<'_> {
         // What is accessed inside has its transition's tick.
         self.threads[thread].tick += 1;
         let mut body = self.body(thread, to, &mut *trace, at);
-        let mut fate = Fate::Ran;
+        let mut fate = AttemptFate::Ran;
         if let Some((why, status)) = self.threads[thread].attempt.fails.take() {
             (fate, body.commits, body.status) = (why, false, status);
         }
@@ -285,7 +291,7 @@ impl Interpreter<'_> {
         step.section = trace
             .sets
             .transaction(SectionKey::of(step), &mut self.accessed);
-        if self.aborts != Aborts::Untold {
+        if self.aborts != AbortReasons::Untold {
             self.tell(at, fate, body.footprint, trace);
         }
         self.fails(thread, to, body.status);

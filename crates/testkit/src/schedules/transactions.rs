@@ -2,7 +2,7 @@
 //! own until it commits; whoever meets what it has touched aborts it at that moment; and anything may, at any moment. Every choice tried.
 
 use super::Outcome;
-use crate::program::{Aborts, Instr, Model, Operand, Program, STARTED, explicit};
+use crate::program::{AbortReasons, Instr, Model, Operand, Program, STARTED, explicit};
 use rustc_hash::FxHashSet;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -36,14 +36,14 @@ struct State {
 struct Machine<'a> {
     program: &'a Program,
     model: Model,
-    aborts: Aborts,
+    aborts: AbortReasons,
 }
 
 impl Machine<'_> {
     /// What conflicts are about.
     fn line(&self, cell: u32) -> u32 {
         match self.aborts {
-            Aborts::Conflicts => cell,
+            AbortReasons::Conflicts => cell,
             _ => self.program.cells[cell as usize].line,
         }
     }
@@ -226,7 +226,7 @@ fn abort(thread: &mut Thread, program: &Program, number: usize, status: u64) {
 /// All that a program can do; `None` if it has more states than that.
 pub fn try_transactions(
     program: &Program,
-    (model, aborts): (Model, Aborts),
+    (model, aborts): (Model, AbortReasons),
     most: usize,
 ) -> Option<BTreeSet<Outcome>> {
     let machine = Machine {
