@@ -7,7 +7,7 @@ use landfall_explore::schedule::saturate::{Preempt, saturate};
 use landfall_native::compiler::{self, Language};
 use landfall_native::{Job, NativeThreads, Outcome, Program as Native, Server};
 use landfall_testkit::program::{
-    Cmp, Instr, Model, Op, Operand, Order, Place, Program, REGISTERS, Reg, STARTED,
+    AbortReasons, Cmp, Instr, Model, Op, Operand, Order, Place, Program, REGISTERS, Reg, STARTED,
 };
 use landfall_testkit::schedules::transactions::try_transactions;
 use std::collections::BTreeSet;
@@ -284,7 +284,8 @@ fn native_transactions_come_to_what_their_instructions_come_to() {
             (Model::Sc, landfall_native::Model::Sc),
             (Model::Tso, landfall_native::Model::Tso),
         ] {
-            let Some(outcomes) = try_transactions(program, model, MOST) else {
+            let Some(outcomes) = try_transactions(program, (model, AbortReasons::Untold), MOST)
+            else {
                 continue;
             };
             for salt in 0..DIGESTS {

@@ -24,9 +24,47 @@ pub const FAULT: Reg = Reg(6);
 /// What a transaction's thread finds in its status while it is in it.
 pub const STARTED: u64 = u32::MAX as u64;
 
-/// What it finds when its own code has aborted it; otherwise 0.
+/// What it finds when its own code has aborted it.
 pub fn explicit(code: u8) -> u64 {
     1 | u64::from(code) << 24
+}
+
+/// What transactions are aborted by, besides their own code, and what their threads find then.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum AbortReasons {
+    /// Anything, which is told apart from nothing: 0.
+    #[default]
+    Untold,
+    /// Anything: for no reason, or because another thread's access meets a cache line that the transaction has touched, each with and without
+    /// hope.
+    Told,
+    /// Only because of others' accesses, by words.
+    Conflicts,
+}
+
+impl AbortReasons {
+    pub const RETRY: u64 = 2;
+    pub const CONFLICT: u64 = 4;
+
+    /// For no reason.
+    pub fn spurious(self) -> &'static [u64] {
+        match self {
+            AbortReasons::Untold => &[0],
+            AbortReasons::Told => &[0, AbortReasons::RETRY],
+            AbortReasons::Conflicts => &[],
+        }
+    }
+
+    /// For a conflict, without hope and with.
+    pub fn conflict(self) -> &'static [u64] {
+        match self {
+            AbortReasons::Untold => &[0],
+            _ => &[
+                AbortReasons::CONFLICT,
+                AbortReasons::CONFLICT | AbortReasons::RETRY,
+            ],
+        }
+    }
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]

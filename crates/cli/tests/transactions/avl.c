@@ -7,15 +7,11 @@
 // check: -mrtm -DK=2 -DN=2 -DDOES_NOT_LOOK --runs 2000
 // exit: 100
 // finds: data-race
+#include "../all_threads.h"
 #include <assert.h>
 #include <immintrin.h>
 #include <pthread.h>
 #include <stdatomic.h>
-
-#ifndef K
-#define K 2
-#define N 1
-#endif
 
 struct node {
     int key, height;
@@ -97,10 +93,6 @@ static int count(const struct node *tree, int from, int to) {
 }
 
 int main(void) {
-    pthread_t threads[K];
-    for (long i = 0; i < K; i++)
-        pthread_create(&threads[i], 0, work, (void *)i);
-    for (int i = 0; i < K; i++)
-        pthread_join(threads[i], 0);
+    all_threads(work, 1);
     assert(count(root, 0, K * N) == K * N);
 }

@@ -6,15 +6,10 @@
 // exit: 0
 // check: -mrtm -DK=3 -DN=1
 // exit: 0
+#include "../all_threads.h"
 #include <assert.h>
 #include <immintrin.h>
-#include <pthread.h>
 #include <stdatomic.h>
-
-#ifndef K
-#define K 2
-#define N 1
-#endif
 
 static atomic_int x;
 
@@ -32,10 +27,6 @@ static void *work(void *unused) {
 }
 
 int main(void) {
-    pthread_t threads[K];
-    for (int i = 0; i < K; i++)
-        pthread_create(&threads[i], 0, work, 0);
-    for (int i = 0; i < K; i++)
-        pthread_join(threads[i], 0);
+    all_threads(work, 0);
     assert(x == K * N);
 }

@@ -7,14 +7,10 @@
 // check: -mrtm -DK=2 -DN=2
 // exit: 100
 // finds: assertion x == K * N
+#include "../all_threads.h"
 #include <assert.h>
 #include <immintrin.h>
 #include <pthread.h>
-
-#ifndef K
-#define K 2
-#define N 1
-#endif
 
 static int x;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -34,10 +30,6 @@ static void *work(void *unused) {
 }
 
 int main(void) {
-    pthread_t threads[K];
-    for (int i = 0; i < K; i++)
-        pthread_create(&threads[i], 0, work, 0);
-    for (int i = 0; i < K; i++)
-        pthread_join(threads[i], 0);
+    all_threads(work, 0);
     assert(x == K * N);
 }

@@ -12,15 +12,11 @@
 // check: -mrtm -DK=2 -DN=1 -DNO_FENCE
 // exit: 100
 // finds: assertion x == K * N
+#include "../all_threads.h"
 #include <assert.h>
 #include <immintrin.h>
 #include <pthread.h>
 #include <stdatomic.h>
-
-#ifndef K
-#define K 2
-#define N 1
-#endif
 
 static int x;
 static atomic_bool stop;
@@ -49,10 +45,6 @@ static void *work(void *unused) {
 }
 
 int main(void) {
-    pthread_t threads[K];
-    for (int i = 0; i < K; i++)
-        pthread_create(&threads[i], 0, work, 0);
-    for (int i = 0; i < K; i++)
-        pthread_join(threads[i], 0);
+    all_threads(work, 0);
     assert(x == K * N);
 }

@@ -3,15 +3,12 @@
 // exit: 0
 // check: -mrtm -DK=2 -DN=1 -DSIZE=8
 // exit: 0
+#include "../all_threads.h"
 #include <assert.h>
 #include <immintrin.h>
 #include <pthread.h>
 #include <stdatomic.h>
 
-#ifndef K
-#define K 2
-#define N 1
-#endif
 #ifndef SIZE
 #define SIZE 1
 #endif
@@ -78,11 +75,7 @@ static void *work(void *number) {
 }
 
 int main(void) {
-    pthread_t threads[K];
-    for (long i = 0; i < K; i++)
-        pthread_create(&threads[i], 0, work, (void *)i);
-    for (int i = 0; i < K; i++)
-        pthread_join(threads[i], 0);
+    all_threads(work, 1);
     assert(used == K * N);
     for (unsigned key = 0; key < K * N; key++) {
         struct entry *entry = buckets[key % size];

@@ -15,6 +15,7 @@
 //!
 //! *Preemption sealing* is the same restriction by place instead of number: no preemption before a sealed instruction.
 
+use super::conflicts;
 use super::explored::Explored;
 use super::happens::{Happens, Race};
 use super::processes::Processes;
@@ -122,7 +123,8 @@ pub fn bounded<T: Threads>(
             }
             Err(error) => return Err(error),
         }
-        if visit(threads, &search).is_break()
+        let shown = search.trace.end != End::Unfounded && visit(threads, &search).is_break();
+        if shown
             || search.result.counts.executions + search.result.counts.assumed >= options.executions
         {
             return Ok(search.result);
@@ -245,9 +247,16 @@ impl BoundedSearch<'_> {
             };
             self.frames.push(next);
         }
+        let founded = conflicts::are_founded(&self.trace, self.order, |at| self.happens.clock(at));
+        self.result.counts.undecided += u64::from(founded.is_none());
+        if founded != Some(true) {
+            self.trace.end = End::Unfounded;
+            self.trace.failures.clear();
+        }
         let counts = &mut self.result.counts;
         match self.trace.end {
             End::InVain => counts.in_vain += 1,
+            End::Unfounded => counts.unfounded += 1,
             End::Assumed => counts.assumed += 1,
             _ => counts.executions += 1,
         }

@@ -9,6 +9,7 @@
 mod begun;
 pub mod bounded;
 mod chain;
+mod conflicts;
 pub mod crash;
 pub mod data_races;
 mod eager;
@@ -53,5 +54,6 @@ pub use step::{Access, Act, NOWHERE, Order, Orders, Persistency, Process, Sets, 
 pub use symmetry::Apart;
 pub use threads::{Job, Leftovers, Points, Sleepers, Threads, ThreadsError, TriedOut};
 pub use trace::{
-    Birth, End, SourceFence, ThreadFailure, Trace, Trailing, TransactionStore, Wait, WriteBack,
+    Attempt, AttemptFate, Birth, End, FootprintAccess, SourceFence, ThreadFailure, Trace, Trailing,
+    TransactionStore, Wait, WriteBack,
 };

@@ -127,6 +127,11 @@ fn search_rounds<T: Threads>(
                     search.broken = true;
                     break;
                 }
+                // A transaction, or a section, was taken for what it does elsewhere.
+                Err(ThreadsError::Diverged { .. }) if search.sections_grow() => {
+                    search.broken = true;
+                    break;
+                }
                 // Threads that were taken for each other are not the same after all.
                 Err(ThreadsError::Diverged { .. }) if search.is_symmetric() => {
                     options.symmetry = false;
@@ -160,7 +165,9 @@ fn search_rounds<T: Threads>(
             };
             search.broken |= broken || leftovers;
             search.racy |= broken || leftovers;
-            if search.trace().end == End::Asleep {
+            // Where not all is known that happens before what, it is not known either who can have made a conflict.
+            let doubtful = search.racy && !search.trace().attempts.is_empty();
+            if doubtful || matches!(search.trace().end, End::Asleep | End::Unfounded) {
                 continue;
             }
             if visit(threads, &search).is_break() {

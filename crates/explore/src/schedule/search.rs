@@ -8,7 +8,8 @@
 //!
 //! Departures from the paper, each held by the comparison with brute force in `tests/schedule_random.rs`:
 //! 1. A race within the part that two executions share is looked at once if what shows its reversal begins with a
-//!    transition of the shared part: every execution that reverses the race can begin with that.
+//!    transition of the shared part, and nobody sleeps behind that: every execution that reverses the race can begin with it,
+//!    and all of them are explored there. Where somebody sleeps, each execution may have something of its own to put there.
 //! 2. The moved transition of a race is known before it is executed: a compare-and-swap succeeds or fails by what the first
 //!    transition of the race found there.
 //! 3. Locks, spinning threads and other waits: the race is with the newest transition before which the wait could have
@@ -19,6 +20,7 @@ mod ahead;
 mod alike;
 mod foresee;
 
+use super::conflicts;
 use super::estimate::Estimate;
 use super::happens::{Happens, Race};
 use super::step::{Access, Act, Order, Persistency, Process, Step};
@@ -66,6 +68,10 @@ pub struct Counts {
     pub blocked: u64,
     /// Beginnings of executions, in which a thread went through a turn of a loop in vain ([`End::InVain`]).
     pub in_vain: u64,
+    /// What is none, because nobody made the conflict that aborted a transaction ([`End::Unfounded`]).
+    pub unfounded: u64,
+    /// Those of them of which it was not decided.
+    pub undecided: u64,
     /// Executions that are like one before: of a search by reads-from, which does not always know in time.
     pub repeated: u64,
     /// Executions that were stopped by the limit of transitions.
@@ -153,7 +159,7 @@ pub fn search<T: Threads>(
             continue;
         }
         // An execution that was cut short is no execution of the program.
-        if search.trace().end == End::Asleep {
+        if matches!(search.trace().end, End::Asleep | End::Unfounded) {
             continue;
         }
         if visit(threads, search.trace()).is_break() {
@@ -244,6 +250,7 @@ impl Search {
                 + self.counts.assumed
                 + self.counts.blocked
                 + self.counts.in_vain
+                + self.counts.unfounded
                 >= self.options.executions
         {
             return Ok(false);
@@ -383,6 +390,12 @@ impl Search {
             }
         }
         self.remember_sections();
+        let founded = conflicts::are_founded(&self.trace, self.order, |at| self.happens.clock(at));
+        self.counts.undecided += u64::from(founded.is_none());
+        if self.trace.end != End::Asleep && founded != Some(true) {
+            self.trace.end = End::Unfounded;
+            self.trace.failures.clear();
+        }
         let mut renamed = 1;
         if self.symmetry.is_on() && !self.broken {
             self.symmetry.extend(&self.trace.steps, &self.happens);
@@ -397,6 +410,7 @@ impl Search {
         match self.trace.end {
             End::Asleep => counts.blocked += 1,
             End::InVain => counts.in_vain += 1,
+            End::Unfounded => counts.unfounded += 1,
             End::Complete => counts.executions += 1,
             End::Assumed => counts.assumed += 1,
             End::Deadlock => {
@@ -558,6 +572,10 @@ impl Search {
             };
             moved = does.of(&moved);
             self.sequence.push(MOVED);
+        } else if self.is_another(race, &moved) {
+            // It is in conflict with what a transaction of the first one's thread has read, and was not.
+            self.varies = true;
+            self.sequence.push(MOVED);
         } else {
             self.sequence.insert(shared, MOVED);
             shared += 1;
@@ -605,10 +623,48 @@ impl Search {
         match inserted {
             // In another execution something else may come before it, and in another order.
             _ if self.varies => Settled::ForNow,
-            Inserted::AtRoot => Settled::ForGood,
-            Inserted::Under(SequencePlace::At(index)) if index < shared => Settled::ForGood,
-            Inserted::Under(_) => Settled::ForNow,
+            Inserted::AtRoot if self.is_alone(depth, None) => Settled::ForGood,
+            Inserted::Under(root, SequencePlace::At(index))
+                if index < shared && self.is_alone(depth, Some(root)) =>
+            {
+                Settled::ForGood
+            }
+            Inserted::AtRoot | Inserted::Under(..) => Settled::ForNow,
         }
+    }
+
+    /// Does nobody sleep behind this branch of a state, or behind its last one? Then all that begins with it is explored behind it. Where somebody sleeps,
+    /// some of that is found only by what other executions put there: those that begin with who sleeps, up to what wakes them.
+    fn is_alone(&self, depth: usize, branch: Option<u32>) -> bool {
+        let wakes = |asleep: &Step, by: &Step| {
+            let ticks = self.happens.ticks_before(depth);
+            let committed = |process: Process| ticks[process as usize];
+            self.order.wakes(asleep, by, &self.trace.sets, committed)
+        };
+        let mut before = Vec::new();
+        let mut node = self.frames[depth].branch;
+        while node != NIL && branch != Some(node) {
+            before.push(node);
+            node = self.wakeup.node(node).sibling;
+        }
+        let Some(branch) = branch.or_else(|| before.pop()) else {
+            return false;
+        };
+        let by = self.wakeup.step(branch);
+        let asleep = self.frames[depth].sleep as usize..self.frames[depth + 1].sleep as usize;
+        self.sleepers[asleep].iter().all(|asleep| wakes(asleep, by))
+            && wakes(&self.trace.steps[depth], by)
+            && { before.iter() }.all(|&node| wakes(self.wakeup.step(node), by))
+    }
+}
+
+impl Search {
+    /// Beside transactions: does a transition read where it is and write where it is moved to?
+    fn is_another(&self, race: Race, moved: &Step) -> bool {
+        let second = self.trace.steps.get(race.second as usize);
+        moved.act == Act::Cas
+            && self.trace.sets.have_transactions()
+            && second.is_some_and(|second| second.access != moved.access)
     }
 }
 

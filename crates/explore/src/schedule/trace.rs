@@ -15,6 +15,8 @@ pub enum End {
     /// Some thread went through a turn of a loop in vain, at a moment that the search had chosen, and was left there: without that turn
     /// it would go on. What happened is the beginning of an execution, and that nobody goes on says nothing.
     InVain,
+    /// A transaction was aborted because of a conflict that nobody can have made: it is no execution of the program, and says nothing.
+    Unfounded,
     /// Only processes that the search had put to sleep could go on: the execution repeats another one.
     Asleep,
     /// The executor stopped it after its limit of transitions.
@@ -104,6 +106,35 @@ impl TransactionStore {
     }
 }
 
+/// What came of an attempt at a hardware transaction.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum AttemptFate {
+    /// Its code ran, to its end or until it aborted itself.
+    Ran,
+    /// Aborted for no reason.
+    Spurious,
+    /// Aborted because of another thread's access.
+    Conflict,
+}
+
+/// An attempt at a hardware transaction, where conflicts are told apart from other aborts.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Attempt {
+    /// The transition that it is.
+    pub at: u32,
+    pub fate: AttemptFate,
+    /// What its code accessed, or would have, in program order.
+    pub footprint: Vec<FootprintAccess>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct FootprintAccess {
+    /// Object, bytes, and whether they are written. Where conflicts are about lines, all bytes of these.
+    pub accessed: (u32, u64, bool),
+    /// As in [`Step`]: the commit of its thread's newest earlier store to these bytes.
+    pub own: (Process, u32),
+}
+
 /// A thread creates another one.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Birth {
@@ -155,6 +186,8 @@ pub struct Trace {
     pub write_backs: Vec<WriteBack>,
     /// In the order of the trace, and in each transaction in program order.
     pub transaction_stores: Vec<TransactionStore>,
+    /// In the order of the trace, where conflicts are told apart.
+    pub attempts: Vec<Attempt>,
     /// Who created threads, if the executor says so.
     pub births: Vec<Birth>,
     pub blocked: Vec<Wait>,
@@ -180,6 +213,7 @@ impl Default for Trace {
             fences: Vec::new(),
             write_backs: Vec::new(),
             transaction_stores: Vec::new(),
+            attempts: Vec::new(),
             births: Vec::new(),
             blocked: Vec::new(),
             failures: Vec::new(),
@@ -212,6 +246,8 @@ impl Trace {
         self.enabled.truncate(keep);
         let known = (self.transaction_stores).partition_point(|store| (store.at as usize) < keep);
         self.transaction_stores.truncate(known);
+        let known = (self.attempts).partition_point(|attempt| (attempt.at as usize) < keep);
+        self.attempts.truncate(known);
         self.trailing.clear();
         self.fences.clear();
         self.write_backs.clear();

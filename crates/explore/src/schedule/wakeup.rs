@@ -68,8 +68,8 @@ pub(super) struct Wakeup {
 pub(super) enum Inserted {
     /// As a new branch of the root.
     AtRoot,
-    /// A branch of the root shows it, or does now; and how that branch's first transition belongs to the sequence.
-    Under(SequencePlace),
+    /// This branch of the root shows it, or does now; and how that branch's first transition belongs to the sequence.
+    Under(u32, SequencePlace),
 }
 
 impl Wakeup {
@@ -160,7 +160,7 @@ impl Wakeup {
         let mut parent = NIL;
         let mut branch = *root;
         let mut last = NIL;
-        let mut under = SequencePlace::Elsewhere;
+        let mut under = (NIL, SequencePlace::Elsewhere);
         while branch != NIL {
             let node = &self.nodes[branch as usize];
             let (sibling, child) = (node.sibling, node.child);
@@ -179,10 +179,10 @@ impl Wakeup {
                 SequencePlace::Beside => {}
             }
             if parent == NIL {
-                under = found;
+                under = (branch, found);
             }
             if child == NIL || sequence.is_empty() {
-                return Inserted::Under(under);
+                return Inserted::Under(under.0, under.1);
             }
             self.ticks[process as usize] = tick;
             self.path.push(branch);
@@ -207,7 +207,7 @@ impl Wakeup {
         }
         match parent {
             NIL => Inserted::AtRoot,
-            _ => Inserted::Under(under),
+            _ => Inserted::Under(under.0, under.1),
         }
     }
 }

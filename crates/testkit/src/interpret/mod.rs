@@ -13,14 +13,14 @@ mod transaction;
 mod turns;
 mod unsettled;
 
-use crate::program::{Instr, Model, Program, REGISTERS};
+use crate::program::{AbortReasons, Instr, Model, Program, REGISTERS};
 use landfall_explore::schedule::Process;
 use landfall_explore::schedule::{End, Trace};
 use landfall_explore::schedule::{Job, Leftovers, Points, Sleepers, Threads, ThreadsError};
 use leftovers::LeftoverFacts;
 use std::cell::RefCell;
 use std::rc::Rc;
-use transaction::Attempt;
+use transaction::ThreadAttempts;
 use turns::{TakenBack, Turns};
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -87,7 +87,7 @@ struct Thread<'p> {
     /// The round of a barrier that it has arrived in, and not left.
     meets: Option<u64>,
     /// At a transaction's beginning.
-    attempt: Attempt,
+    attempt: ThreadAttempts,
     /// Its own commits up to here come before its next operation.
     drained: u32,
     buffer: Vec<Buffered>,
@@ -108,6 +108,7 @@ struct Thread<'p> {
 pub struct Interpreter<'p> {
     program: &'p Program,
     model: Model,
+    aborts: AbortReasons,
     points: Points,
     first_site: Vec<u32>,
     memory: Vec<u64>,
@@ -164,6 +165,7 @@ impl<'p> Interpreter<'p> {
         Interpreter {
             program,
             model,
+            aborts: AbortReasons::default(),
             points: Points::Everywhere,
             first_site: (0..threads).map(|thread| program.site(thread, 0)).collect(),
             memory: Vec::new(),
@@ -178,7 +180,7 @@ impl<'p> Interpreter<'p> {
                     joined: 0,
                     section: None,
                     meets: None,
-                    attempt: Attempt::default(),
+                    attempt: ThreadAttempts::default(),
                     drained: 0,
                     buffer: Vec::new(),
                     head: 0,
@@ -230,6 +232,12 @@ impl<'p> Interpreter<'p> {
         self
     }
 
+    /// What transactions are aborted by.
+    pub fn aborting(mut self, aborts: AbortReasons) -> Interpreter<'p> {
+        self.aborts = aborts;
+        self
+    }
+
     /// Says which threads are alike. Instructions of such threads are the same sites.
     pub fn tell_alike(mut self) -> Interpreter<'p> {
         self.alike = self
@@ -267,7 +275,7 @@ impl<'p> Interpreter<'p> {
             thread.joined = 0;
             thread.section = None;
             thread.meets = None;
-            thread.attempt = Attempt::default();
+            thread.attempt = ThreadAttempts::default();
             thread.drained = 0;
             thread.buffer.clear();
             thread.head = 0;

@@ -1,13 +1,16 @@
 //! Hardware transactions: one transition each, and the question before it whether it is aborted for no reason.
 //!
 //! An attempt that is about to begin may be spoiled by a process of its own, which writes a word that the attempt reads: the two orders are the two
-//! answers. Then all of its code runs at once. If that commits, the store buffer is empty; one that its own code aborts has read, and
+//! answers. Where conflicts are told apart it is asked as well whether there was one, and whether there is hope; whether somebody can have
+//! been in conflict with what its code would have accessed is judged when all is over. Then all of its code runs at once. If that commits, the store buffer is empty; one that its own code aborts has read, and
 //! waits for nothing. So where stores of the thread may still wait it is asked as well whether the code runs *early*; if it
 //! comes to its end then, this is no execution.
 
 use super::{Interpreter, Status};
-use crate::program::{Instr, Model, STARTED, explicit};
-use landfall_explore::schedule::{Access, Act, Process, SectionKey, Step, Trace};
+use crate::program::{AbortReasons, Instr, Model, STARTED, explicit};
+use landfall_explore::schedule::{
+    Access, Act, Attempt, AttemptFate, FootprintAccess, Process, SectionKey, Step, Trace,
+};
 
 /// Levels of transactions.
 const MOST_DEPTH: u32 = 7;
@@ -16,11 +19,17 @@ const MOST_DEPTH: u32 = 7;
 enum Stage {
     #[default]
     Outside,
-    /// Is it spoiled?
+    /// Is it spoiled? And if so, is there hope?
     Spoiled,
+    SpoiledHope,
+    /// Is there a conflict? And if so, is there hope?
+    Met,
+    MetHope,
     /// Does its code run before the thread's stores are in memory?
     Early,
     RunsEarly,
+    /// It will be aborted: its code runs to show what it would have accessed.
+    RunsInVain,
     Runs,
     /// Its code is running: in the middle of a transition.
     Inside,
@@ -28,8 +37,10 @@ enum Stage {
 
 /// A thread's transactions.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Attempt {
+pub(super) struct ThreadAttempts {
     stage: Stage,
+    /// Where it is known that it fails, why.
+    fails: Option<(AttemptFate, u64)>,
     /// What was answered with yes, by number; and what each question came after: two sets.
     yes: Vec<bool>,
     asked: Vec<(u32, u32)>,
@@ -37,7 +48,7 @@ pub(super) struct Attempt {
     stores: bool,
 }
 
-impl Attempt {
+impl ThreadAttempts {
     pub(super) fn is_inside(&self) -> bool {
         self.stage == Stage::Inside
     }
@@ -56,6 +67,8 @@ struct Body {
     pc: u32,
     /// Cells that it has written.
     written: Vec<(u32, u64)>,
+    /// All it accessed, in order.
+    footprint: Vec<FootprintAccess>,
 }
 
 impl Interpreter<'_> {
@@ -71,7 +84,11 @@ impl Interpreter<'_> {
 
     /// A thread comes to the beginning of a transaction.
     pub(super) fn asks(&mut self, thread: usize, trace: &mut Trace) {
-        self.ask(thread, Stage::Spoiled, trace);
+        let first = match self.aborts {
+            AbortReasons::Conflicts => Stage::Met,
+            _ => Stage::Spoiled,
+        };
+        self.ask(thread, first, trace);
     }
 
     fn ask(&mut self, thread: usize, stage: Stage, trace: &mut Trace) {
@@ -115,7 +132,7 @@ impl Interpreter<'_> {
     pub(super) fn attempts(&self, step: &mut Step, thread: usize) {
         let attempt = &self.threads[thread].attempt;
         match attempt.stage {
-            Stage::Spoiled | Stage::Early => {
+            Stage::Spoiled | Stage::SpoiledHope | Stage::Met | Stage::MetHope | Stage::Early => {
                 let number = attempt.yes.len() - 1;
                 (step.object, step.mask) = (self.answers(thread), 1 << (number % 64));
                 step.access = Access::Read;
@@ -141,32 +158,82 @@ impl Interpreter<'_> {
             }
             Instr::Begin { to } => {
                 self.lasts(thread);
-                let attempt = &self.threads[thread].attempt;
-                let yes = attempt.yes.last() == Some(&true);
-                match (attempt.stage, yes) {
-                    (Stage::Spoiled, true) => self.fails(thread, to.0, 0),
-                    (Stage::Spoiled, false) if attempt.stores && self.model == Model::Tso => {
-                        self.goes_on(thread);
-                        self.ask(thread, Stage::Early, trace);
-                        self.gated |= 1 << thread;
-                        return true;
-                    }
-                    (Stage::Spoiled, false) | (Stage::Early, _) => {
-                        self.goes_on(thread);
-                        self.threads[thread].attempt.stage = match yes {
-                            true => Stage::RunsEarly,
-                            false => Stage::Runs,
-                        };
-                        self.gated |= 1 << thread;
-                        return true;
-                    }
-                    _ => self.runs(thread, to.0, step, trace, at),
+                if self.answered(thread, to.0, trace) {
+                    self.gated |= 1 << thread;
+                    return true;
+                }
+                if self.threads[thread].attempt.stage != Stage::Outside {
+                    self.runs(thread, to.0, step, trace, at);
                 }
             }
             _ => return false,
         }
         self.advance(thread, trace, at + 1);
         true
+    }
+
+    /// A question of an attempt is answered: the next one, or what comes of it. Is the thread still at the beginning?
+    fn answered(&mut self, thread: usize, to: u8, trace: &mut Trace) -> bool {
+        let attempt = &mut self.threads[thread].attempt;
+        let yes = attempt.yes.last() == Some(&true);
+        let told = self.aborts != AbortReasons::Untold;
+        let waits = attempt.stores && self.model == Model::Tso;
+        let next = match (attempt.stage, yes) {
+            (Stage::Spoiled, true) if told => Stage::SpoiledHope,
+            (Stage::Spoiled, true) => Stage::Outside,
+            (Stage::SpoiledHope | Stage::MetHope, _) => Stage::RunsInVain,
+            (Stage::Spoiled, false) if told => Stage::Met,
+            (Stage::Met, true) => Stage::MetHope,
+            (Stage::Spoiled | Stage::Met, false) if waits => Stage::Early,
+            (Stage::Spoiled | Stage::Met, false) | (Stage::Early, false) => Stage::Runs,
+            (Stage::Early, true) => Stage::RunsEarly,
+            _ => return false,
+        };
+        if matches!(attempt.stage, Stage::SpoiledHope | Stage::MetHope) {
+            let (fate, statuses) = match attempt.stage {
+                Stage::MetHope => (AttemptFate::Conflict, self.aborts.conflict()),
+                _ => (AttemptFate::Spurious, self.aborts.spurious()),
+            };
+            attempt.fails = Some((fate, statuses[usize::from(yes)]));
+        }
+        match next {
+            Stage::Outside => {
+                self.fails(thread, to, 0);
+                return false;
+            }
+            Stage::Runs | Stage::RunsEarly | Stage::RunsInVain => {
+                self.goes_on(thread);
+                self.threads[thread].attempt.stage = next;
+            }
+            _ => {
+                self.goes_on(thread);
+                self.ask(thread, next, trace);
+            }
+        }
+        true
+    }
+
+    fn tell(
+        &self,
+        at: usize,
+        fate: AttemptFate,
+        mut footprint: Vec<FootprintAccess>,
+        trace: &mut Trace,
+    ) {
+        if self.aborts != AbortReasons::Conflicts {
+            // Conflicts are about lines.
+            footprint
+                .iter_mut()
+                .for_each(|access| access.accessed.1 = u64::MAX);
+        }
+        let known = { trace.attempts.last() }.is_some_and(|last| last.at as usize >= at);
+        if !known {
+            trace.attempts.push(Attempt {
+                at: at as u32,
+                fate,
+                footprint,
+            });
+        }
     }
 
     /// The attempt is over: its thread finds why.
@@ -195,7 +262,11 @@ impl Interpreter<'_> {
         let tick = self.threads[thread].tick;
         // What is accessed inside has its transition's tick.
         self.threads[thread].tick += 1;
-        let body = self.body(thread, to, trace, at);
+        let mut body = self.body(thread, to, &mut *trace, at);
+        let mut fate = AttemptFate::Ran;
+        if let Some((why, status)) = self.threads[thread].attempt.fails.take() {
+            (fate, body.commits, body.status) = (why, false, status);
+        }
         self.threads[thread].tick = tick;
         self.threads[thread].pc = begin;
         if body.commits && early {
@@ -220,6 +291,9 @@ impl Interpreter<'_> {
         step.section = trace
             .sets
             .transaction(SectionKey::of(step), &mut self.accessed);
+        if self.aborts != AbortReasons::Untold {
+            self.tell(at, fate, body.footprint, trace);
+        }
         self.fails(thread, to, body.status);
         if body.commits {
             self.threads[thread].pc = body.pc;
@@ -229,37 +303,45 @@ impl Interpreter<'_> {
     fn body(&mut self, thread: usize, to: u8, trace: &mut Trace, at: usize) -> Body {
         let code = &self.program.threads[thread][..];
         let mut written: Vec<(u32, u64)> = Vec::new();
+        let mut footprint = Vec::new();
         let mut depth = 1;
         self.threads[thread].regs[to as usize] = STARTED;
         self.threads[thread].pc += 1;
-        let aborted = |status| Body {
+        let aborted = |status, footprint| Body {
             commits: false,
             status,
             pc: 0,
             written: Vec::new(),
+            footprint,
         };
         loop {
             let pc = self.threads[thread].pc;
             let Some(&instr) = code.get(pc as usize) else {
-                return aborted(0);
+                return aborted(0, footprint);
             };
             let mut next = pc + 1;
-            let read = |this: &mut Self, cell: u32, written: &[(u32, u64)], trace: &mut Trace| {
-                let own = written.iter().find(|known| known.0 == cell);
-                own.map_or_else(
-                    || {
-                        this.trail(thread, cell, false, trace, at + 1);
-                        this.look(thread, cell).0
-                    },
-                    |known| known.1,
-                )
-            };
+            let mut read =
+                |this: &mut Self, cell: u32, written: &[(u32, u64)], trace: &mut Trace| {
+                    let own = written.iter().find(|known| known.0 == cell);
+                    own.map_or_else(
+                        || {
+                            let (object, mask) = this.bytes(cell);
+                            footprint.push(FootprintAccess {
+                                accessed: (object, mask, false),
+                                own: this.look(thread, cell).1,
+                            });
+                            this.trail(thread, cell, false, trace, at + 1);
+                            this.look(thread, cell).0
+                        },
+                        |known| known.1,
+                    )
+                };
             let mut store = None;
             match instr {
                 Instr::Begin { to } => {
                     depth += 1;
                     if depth > MOST_DEPTH {
-                        return aborted(0);
+                        return aborted(0, footprint);
                     }
                     self.threads[thread].regs[to.0 as usize] = STARTED;
                 }
@@ -271,10 +353,11 @@ impl Interpreter<'_> {
                             status: self.threads[thread].regs[to as usize],
                             pc: next,
                             written,
+                            footprint,
                         };
                     }
                 }
-                Instr::Abort(code) => return aborted(explicit(code)),
+                Instr::Abort(code) => return aborted(explicit(code), footprint),
                 Instr::Calc { to, a, op, b } => {
                     let value = op.apply(self.value(thread, a), self.value(thread, b));
                     self.threads[thread].regs[to.0 as usize] = value;
@@ -313,9 +396,17 @@ impl Interpreter<'_> {
                     self.threads[thread].regs[to.0 as usize] = found;
                 }
                 // Write-backs, waits for others, the end of the thread: nothing of it happens inside.
-                _ => return aborted(0),
+                _ => return aborted(0, footprint),
             }
             if let Some((cell, value)) = store {
+                let (object, mask) = self.bytes(cell);
+                // A locked instruction reads and writes at once.
+                let at_once = matches!(instr, Instr::Rmw { .. } | Instr::Cas { .. });
+                footprint.pop_if(|last| at_once && last.accessed == (object, mask, false));
+                footprint.push(FootprintAccess {
+                    accessed: (object, mask, true),
+                    own: (0, 0),
+                });
                 self.trail(thread, cell, true, trace, at + 1);
                 match written.iter_mut().find(|known| known.0 == cell) {
                     Some(known) => known.1 = value,

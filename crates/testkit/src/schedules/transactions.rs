@@ -2,7 +2,7 @@
 //! own until it commits; whoever meets what it has touched aborts it at that moment; and anything may, at any moment. Every choice tried.
 
 use super::Outcome;
-use crate::program::{Instr, Model, Operand, Program, STARTED, explicit};
+use crate::program::{AbortReasons, Instr, Model, Operand, Program, STARTED, explicit};
 use rustc_hash::FxHashSet;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,6 +15,8 @@ struct Transaction {
     reads: BTreeSet<u32>,
     writes: BTreeSet<u32>,
     stored: BTreeMap<u32, u64>,
+    /// Somebody has met it: all that is left to do is to find that.
+    doomed: bool,
 }
 
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -34,22 +36,25 @@ struct State {
 struct Machine<'a> {
     program: &'a Program,
     model: Model,
+    aborts: AbortReasons,
 }
 
 impl Machine<'_> {
+    /// What conflicts are about.
     fn line(&self, cell: u32) -> u32 {
-        self.program.cells[cell as usize].line
+        match self.aborts {
+            AbortReasons::Conflicts => cell,
+            _ => self.program.cells[cell as usize].line,
+        }
     }
 
     /// An access of a thread reaches memory: transactions of others that it meets are aborted.
     fn meets(&self, state: &mut State, thread: usize, cell: u32, writes: bool) {
         let line = self.line(cell);
         for other in (0..state.threads.len()).filter(|&other| other != thread) {
-            let met = state.threads[other].inside.as_ref().is_some_and(|inside| {
-                inside.writes.contains(&line) || writes && inside.reads.contains(&line)
-            });
-            if met {
-                abort(&mut state.threads[other], self.program, other, 0);
+            if let Some(inside) = &mut state.threads[other].inside {
+                let reads = writes && inside.reads.contains(&line);
+                inside.doomed |= reads || inside.writes.contains(&line);
             }
         }
     }
@@ -100,6 +105,9 @@ impl Machine<'_> {
             Operand::Reg(reg) => me.regs[reg.0 as usize],
         };
         let inside = me.inside.is_some();
+        if me.inside.as_ref().is_some_and(|inside| inside.doomed) {
+            return None;
+        }
         let drained = me.buffer.is_empty();
         let mut to_pc = me.pc + 1;
         let set = |state: &mut State, reg: crate::program::Reg, value: u64| {
@@ -166,6 +174,7 @@ impl Machine<'_> {
                             reads: BTreeSet::new(),
                             writes: BTreeSet::new(),
                             stored: BTreeMap::new(),
+                            doomed: false,
                         });
                     }
                 }
@@ -215,8 +224,16 @@ fn abort(thread: &mut Thread, program: &Program, number: usize, status: u64) {
 }
 
 /// All that a program can do; `None` if it has more states than that.
-pub fn try_transactions(program: &Program, model: Model, most: usize) -> Option<BTreeSet<Outcome>> {
-    let machine = Machine { program, model };
+pub fn try_transactions(
+    program: &Program,
+    (model, aborts): (Model, AbortReasons),
+    most: usize,
+) -> Option<BTreeSet<Outcome>> {
+    let machine = Machine {
+        program,
+        model,
+        aborts,
+    };
     let thread = Thread {
         pc: 0,
         regs: vec![0; crate::program::REGISTERS],
@@ -239,10 +256,16 @@ pub fn try_transactions(program: &Program, model: Model, most: usize) -> Option<
                 machine.commit(&mut next, thread);
                 nexts.push(next);
             }
-            if state.threads[thread].inside.is_some() {
-                let mut next = state.clone();
-                abort(&mut next.threads[thread], program, thread, 0);
-                nexts.push(next);
+            if let Some(inside) = &state.threads[thread].inside {
+                let statuses = match inside.doomed {
+                    true => aborts.conflict(),
+                    false => aborts.spurious(),
+                };
+                for &status in statuses {
+                    let mut next = state.clone();
+                    abort(&mut next.threads[thread], program, thread, status);
+                    nexts.push(next);
+                }
             }
         }
         if nexts.is_empty() {

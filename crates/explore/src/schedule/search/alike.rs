@@ -39,11 +39,13 @@ impl Search {
                 };
                 let sets = &self.trace.sets;
                 let ticks = &mut self.ticks;
-                match place(&step, &self.sequence, of, &self.order, sets, ticks) {
-                    SequencePlace::At(index) if index < shared && !self.varies => {
-                        settled = Settled::ForGood
-                    }
-                    _ => {}
+                let found = place(&step, &self.sequence, of, &self.order, sets, ticks);
+                if let SequencePlace::At(index) = found
+                    && index < shared
+                    && !self.varies
+                    && self.is_alone(depth, Some(branch))
+                {
+                    settled = Settled::ForGood;
                 }
             }
             if node.child == NIL || rest.is_empty() {
@@ -53,16 +55,17 @@ impl Search {
         }
         if parent == NIL {
             self.estimate.mark(at);
-            if at == depth && !self.varies {
-                settled = Settled::ForGood;
-            }
         }
+        let at_root = parent == NIL && at == depth && !self.varies;
         let mut root = self.frames[at].branch;
         for (step, row) in rest {
             parent = self.wakeup.add(&mut root, (parent, last), step, &row);
             last = NIL;
         }
         self.frames[at].branch = root;
+        if at_root && self.is_alone(depth, None) {
+            settled = Settled::ForGood;
+        }
         settled
     }
 

@@ -233,6 +233,7 @@ impl TraceReader {
             enabled: _,
             sets: _,
             transaction_stores: _,
+            attempts: _,
             trailing,
             fences,
             write_backs,
