@@ -64,6 +64,12 @@ fn remembered() {
         vec![Cas(1, 0), Cas(1, 0), Store(0)],
     ];
     agree(&build(&shape, Order::Atomic), Model::Tso, MOST).expect("agrees");
+    // What one waits for is there while the other one's turn lasts, which is in vain: no livelock.
+    let shape = [
+        vec![AwaitSpinning(0, 1, 1), Exchange(0)],
+        vec![AwaitLocked(0, 0, 1), FetchAdd(1)],
+    ];
+    agree_spinning(&shape).expect("agrees");
 }
 
 fn cases() -> u32 {
@@ -138,5 +144,39 @@ proptest! {
     fn two_longer_threads(shape in shape(2, 6)) {
         agree(&build(&shape, Order::Atomic), Model::Sc, MOST)?;
         agree(&build(&shape, Order::Atomic), Model::Tso, MOST)?;
+    }
+}
+
+proptest! {
+    // Programs with hundreds of executions each.
+    #![proptest_config(ProptestConfig { cases: cases() / 8, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn two_that_see_each_other_undo_their_turns(mut shape in with(any_loop(), 3, 2), at in 0usize..3, others in 0usize..3, v in 0u8..2, value in 0u64..2, other in 0u64..2) {
+        for (thread, at, mine, value) in [(0, at, v, value), (1, others, 1 - v, other)] {
+            let at = at.min(shape[thread].len());
+            shape[thread].insert(at, Draft::Announce(mine, 1 - mine, value));
+        }
+        agree_spinning(&shape)?;
+    }
+
+    #[test]
+    fn two_that_only_see_each_other(mut shape in shape(3, 2), at in 0usize..3, others in 0usize..3, v in 0u8..2, value in 0u64..2, other in 0u64..2) {
+        for (thread, at, mine, value) in [(0, at, v, value), (1, others, 1 - v, other)] {
+            let at = at.min(shape[thread].len());
+            shape[thread].insert(at, Draft::Announce(mine, 1 - mine, value));
+        }
+        agree_spinning(&shape)?;
+    }
+
+    #[test]
+    fn two_that_look_twice_at_each_other(mut shape in shape(2, 2), third in prop::option::of(0u8..2), at in 0usize..3, others in 0usize..3, v in 0u8..2, value in 0usize..5, other in 0usize..5) {
+        let sums = [0, 9, 18, 1, 10];
+        for (thread, at, mine, value) in [(0, at, v, value), (1, others, 1 - v, other)] {
+            let at = at.min(shape[thread].len());
+            shape[thread].insert(at, Draft::AnnounceTwice(mine, 1 - mine, sums[value]));
+        }
+        shape.extend(third.map(|third| vec![Draft::StoreRead(third), Draft::Load(1 - third)]));
+        agree_spinning(&shape)?;
     }
 }

@@ -259,6 +259,17 @@ pub struct StuckThread {
     pub spinning: bool,
 }
 
+impl StuckThread {
+    /// Who waits in a loop.
+    pub fn spinning(&self) -> impl Iterator<Item = Process> {
+        let spins = |reason: &Reason| matches!(reason, Reason::Change { .. });
+        let waits = self.waits.iter();
+        waits
+            .filter(move |(.., reason)| spins(reason))
+            .map(|&(thread, ..)| thread)
+    }
+}
+
 /// Why an execution could not go on; `None` if it could.
 pub fn explain(trace: &Trace, order: Order) -> Option<StuckThread> {
     if trace.end != End::Deadlock {

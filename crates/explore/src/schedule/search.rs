@@ -389,6 +389,10 @@ impl Search {
                 }),
             }
         }
+        // Where it ended before all that was asked for, as by a fault, nothing goes on from there, whoever were to.
+        for frame in &mut self.frames[length..] {
+            frame.branch = NIL;
+        }
         self.remember_sections();
         let founded = conflicts::are_founded(&self.trace, self.order, |at| self.happens.clock(at));
         self.counts.undecided += u64::from(founded.is_none());

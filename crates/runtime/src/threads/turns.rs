@@ -10,6 +10,7 @@ mod changes;
 mod fresh;
 mod kept;
 mod noted;
+mod observed;
 mod returned;
 mod rounds;
 mod time;
@@ -23,6 +24,7 @@ use self::kept::{AtHead, digest};
 pub(super) use self::noted::{
     change, changed, committed, lasts, loses, pushes, read, read_and_changed, synchronised, touched,
 };
+use self::observed::TurnsSeen;
 use self::rounds::Rounds;
 pub(super) use self::rounds::{looks_again, looks_once};
 use self::time::Time;
@@ -128,6 +130,7 @@ struct Head {
     locks: u64,
     /// It had just taken the newest of them, with nothing read or done since.
     fresh: bool,
+    /// Somebody saw what the turn had not undone yet, who had not seen the same of one before.
     seen: bool,
     begun: bool,
     /// How many stores that others can see it had put into its store buffer, and how much in all.
@@ -176,6 +179,8 @@ struct Turns {
     places: [Cell<(Origin, u64)>; HEADS],
     /// Where its function keeps things.
     rooms: [Cell<usize>; HEADS],
+    /// Who saw their turns.
+    observed: [TurnsSeen; HEADS],
     /// The how many-th arrival at any head that was.
     arrived: [Cell<u64>; HEADS],
     arrivals: Cell<u64>,
@@ -337,6 +342,7 @@ impl Turns {
             self.forget();
             self.count.set(usize::from(newest.is_some()));
             if let Some(newest) = newest {
+                self.observed[0].is_lost(self.arrivals.get());
                 self.heads[0].set(Head {
                     reads: 0,
                     changes: 0,
@@ -531,6 +537,7 @@ unsafe fn comes(
         if count < HEADS {
             turns.count.set(count + 1);
             turns.heads[count].set(now);
+            turns.observed[count].begins();
             arrives(count);
         } else {
             let at = turns.next.get() % HEADS;
@@ -538,6 +545,7 @@ unsafe fn comes(
                 leftovers::counts(turns.places[at].get().0);
             }
             turns.heads[at].set(now);
+            turns.observed[at].begins();
             arrives(at);
             turns.next.set(turns.next.get() + 1);
         }
@@ -552,6 +560,7 @@ unsafe fn comes(
         && turns.lets_time_pass(at, &was, below.clone())
     {
         arrives(at);
+        turns.observed[at].went_on();
         known.set(now);
         return turns.tidy();
     }
@@ -562,10 +571,17 @@ unsafe fn comes(
     let same = same && was.kept == kept;
     super::turns_back(same);
     turns.rounds.end();
-    let leaves = match same && !was.seen {
+    let leaves = match same {
         true => turns.leaves(&was, below.clone()),
         false => Leaves::Changes,
     };
+    if let Some(at) = position {
+        match leaves {
+            Leaves::Nothing => turns.observed[at].went_round(),
+            Leaves::Leftovers | Leaves::Changes => turns.observed[at].went_on(),
+        }
+    }
+    let leaves = if was.seen { Leaves::Changes } else { leaves };
     let in_vain = match leaves {
         Leaves::Nothing => true,
         Leaves::Leftovers => leftovers::overlooks(origin),

@@ -12,8 +12,8 @@ impl Interpreter<'_> {
         self.open &= !bit;
         self.gated &= !bit;
         let code = &self.program.threads[thread][..];
-        // Who has waited for its stores has been here.
-        let mut is_here = self.threads[thread].status == Status::Draining;
+        // Who has waited for its stores, or was left here, has been here.
+        let mut is_here = matches!(self.threads[thread].status, Status::Draining | Status::Left);
         loop {
             let pc = self.threads[thread].pc;
             if self.heads[thread].contains(&pc) && !std::mem::take(&mut is_here) {

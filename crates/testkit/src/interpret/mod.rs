@@ -388,6 +388,7 @@ impl Threads for Interpreter<'_> {
             let mut enabled = self.enabled();
             let process = match job.follow.get(at) {
                 Some(&process) if enabled >> process & 1 != 0 => process,
+                Some(&process) if self.release(process as usize, trace, at) => continue,
                 Some(_) => return Err(ThreadsError::Diverged { at }),
                 None if at >= job.limit => {
                     trace.end = End::Limit;

@@ -18,6 +18,17 @@ pub(super) struct Turns<'p> {
     pub(super) last: bool,
     /// A turn was in vain but for stores that may still be in its store buffer.
     pub(super) unsettled: Option<Unsettled>,
+    /// How often it came to a head of a loop, or back to one, with anything different but what others may have seen.
+    epoch: u32,
+}
+
+/// Who saw what is to be undone, and where it was: the same again if it did nothing since but go round in vain.
+#[derive(Clone, PartialEq, Eq, Debug)]
+struct TurnSeenFrom {
+    thread: usize,
+    epoch: u32,
+    head: Option<(u32, [u64; REGISTERS])>,
+    path: u64,
 }
 
 /// A place that is jumped back to, since the thread was there last.
@@ -38,8 +49,13 @@ pub(super) struct Head<'p> {
     hidden: Vec<(u32, u64)>,
     read_first: Vec<u32>,
     written: Vec<u32>,
-    /// It has done what cannot be undone, or others have seen what it had not undone yet.
+    /// It has done what cannot be undone.
     lasting: bool,
+    /// Who has seen what it had not undone yet; and who saw that of earlier turns from here.
+    seen_by: Vec<TurnSeenFrom>,
+    known: Vec<TurnSeenFrom>,
+    /// What it did and read since, as a number.
+    path: u64,
     /// Its steps since, and where the first of them was taken.
     steps: usize,
     pub(super) begun: Option<Begun<'p>>,
@@ -121,6 +137,7 @@ impl Turns<'_> {
             waits: None,
             last: false,
             unsettled: None,
+            epoch: 0,
         }
     }
 }
@@ -152,6 +169,7 @@ impl<'p> Interpreter<'p> {
         turns.waits = None;
         for head in &mut turns.heads {
             head.steps += 1;
+            head.path = mixed(head.path, [0, 0]);
         }
     }
 
@@ -171,6 +189,18 @@ impl<'p> Interpreter<'p> {
         Some(thread)
     }
 
+    /// Somebody wants a thread to go on that was left after a turn in vain; false if it was not.
+    pub(super) fn release(&mut self, thread: usize, trace: &mut Trace, at: usize) -> bool {
+        let left = |state: &super::Thread<'_>| state.status == Status::Left && !state.turns.last;
+        if !self.threads.get(thread).is_some_and(left) {
+            return false;
+        }
+        self.threads[thread].turns.last = true;
+        self.threads[thread].turns.waits = None;
+        self.advance(thread, trace, at);
+        true
+    }
+
     /// Has what it waits for changed?
     pub(super) fn changed(&self, thread: usize) -> bool {
         let waits = self.threads[thread].turns.waits.as_ref();
@@ -183,6 +213,7 @@ impl<'p> Interpreter<'p> {
     pub(super) fn note_read(&mut self, thread: usize, cell: u32, value: u64) {
         self.note_looked_at(cell);
         for head in &mut self.threads[thread].turns.heads {
+            head.path = mixed(head.path, [u64::from(cell) + 1, value]);
             // Where it found two values, one of them is no longer there; unless it was its own.
             let own = head.own.iter().any(|&(at, ..)| at == cell);
             let hidden = head.hidden.iter().any(|&(at, _)| at == cell);
@@ -224,16 +255,30 @@ impl<'p> Interpreter<'p> {
             return;
         }
         let now = self.memory[cell as usize];
+        let observer = self.observer(by);
         for (thread, state) in self.threads.iter_mut().enumerate() {
             if thread != by {
                 for head in &mut state.turns.heads {
                     let open = |&(at, found): &(u32, u64)| at == cell && found != now;
-                    head.lasting |= head.changed.iter().chain(&head.hidden).any(open);
+                    if head.changed.iter().chain(&head.hidden).any(open) {
+                        head.seen_by.push(observer.clone());
+                    }
                 }
                 if let Some(turn) = &mut state.turns.unsettled {
                     turn.touched(cell, now);
                 }
             }
+        }
+    }
+
+    fn observer(&self, thread: usize) -> TurnSeenFrom {
+        let turns = &self.threads[thread].turns;
+        let latest = turns.heads.iter().min_by_key(|head| head.steps);
+        TurnSeenFrom {
+            thread,
+            epoch: turns.epoch,
+            head: latest.map(|head| (head.pc, head.regs)),
+            path: latest.map_or(self.threads[thread].pc.into(), |head| head.path),
         }
     }
 
@@ -264,12 +309,17 @@ impl<'p> Interpreter<'p> {
                 read_first: Vec::new(),
                 written: Vec::new(),
                 lasting: false,
+                seen_by: Vec::new(),
+                known: Vec::new(),
+                path: 0,
                 steps: 0,
                 begun: None,
             });
+            self.threads[thread].turns.epoch += 1;
             return false;
         };
         let of = self.loop_of(thread, pc);
+        let mut epoch = self.threads[thread].turns.epoch;
         let head = &mut self.threads[thread].turns.heads[known];
         let undone = |&(cell, found): &(u32, u64)| self.memory[cell as usize] == found;
         let as_it_was = head.own.iter().all(|&(_, found, left)| found == left);
@@ -282,6 +332,17 @@ impl<'p> Interpreter<'p> {
                 && head.begun.is_some()
                 && !read_first
                 && self.facts.borrow_mut().overlooks(of, &left);
+        }
+        let seen_by = std::mem::take(&mut head.seen_by);
+        if !in_vain {
+            head.known.clear();
+            epoch += 1;
+        } else if seen_by
+            .iter()
+            .any(|observer| !head.known.contains(observer))
+        {
+            head.known.extend(seen_by);
+            in_vain = false;
         }
         let reads = std::mem::take(&mut head.reads);
         let changed = std::mem::take(&mut head.changed);
@@ -298,7 +359,9 @@ impl<'p> Interpreter<'p> {
         head.read_first.clear();
         head.written.clear();
         head.lasting = false;
+        head.path = 0;
         head.steps = 0;
+        self.threads[thread].turns.epoch = epoch;
         if !in_vain {
             self.threads[thread].turns.last = false;
             return false;
@@ -357,6 +420,14 @@ impl<'p> Interpreter<'p> {
         trace.trailing.truncate(taken.trailing);
         true
     }
+}
+
+fn mixed(path: u64, with: [u64; 2]) -> u64 {
+    with.iter().fold(path, |path, word| {
+        (path ^ word)
+            .wrapping_mul(0x9e37_79b9_7f4a_7c15)
+            .rotate_left(23)
+    })
 }
 
 /// A turn that did not happen.

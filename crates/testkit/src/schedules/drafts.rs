@@ -34,6 +34,8 @@ pub enum Draft {
     Count(u8),
     /// Exchanges the first variable for 9 and looks at the second, and puts 0 back unless that holds this.
     Announce(u8, u8, u64),
+    /// The same with two looks, that are added.
+    AnnounceTwice(u8, u8, u64),
     /// Tries to take a lock, and gives it back if it did.
     Try(u8),
     /// Adds one without a lock: a load and a store of one instruction.

@@ -113,6 +113,24 @@ pub(super) fn code(
                 Instr::Jump(head),
             ]
         }
+        Draft::AnnounceTwice(v, w, wanted) => {
+            let (old, a, b) = (fresh(), fresh(), fresh());
+            let sum = Instr::Calc {
+                to: a,
+                a: a.into(),
+                op: Op::Add,
+                b: b.into(),
+            };
+            vec![
+                exchange(old, v, 9),
+                load(a, w),
+                load(b, w),
+                sum,
+                jump_if(a, Cmp::Eq, wanted, head + 7),
+                exchange(old, v, 0),
+                Instr::Jump(head),
+            ]
+        }
         Draft::Keep(v, w, wanted) => {
             let to = fresh();
             vec![

@@ -128,6 +128,7 @@ pub fn build(shape: &[Vec<Draft>], order: Order) -> Program {
                 | Draft::AwaitSpinning(..)
                 | Draft::Count(_)
                 | Draft::Announce(..)
+                | Draft::AnnounceTwice(..)
                 | Draft::Keep(..) => {
                     let head = code.len() as u32;
                     code.extend(loops::code(*draft, head, order, fresh, |of| match of {

@@ -13,6 +13,10 @@ pub(super) struct AtHead {
 }
 
 impl AtHead {
+    pub(super) fn words(&self) -> [u64; 2] {
+        [self.rest.first(), self.counted]
+    }
+
     /// Is the number of turns all that is different?
     pub(super) fn differs_in_count(&self, other: &AtHead) -> bool {
         self.rest == other.rest && self.counted != other.counted

@@ -21,6 +21,7 @@ pub(in super::super) fn read(thread: usize, place: u64, length: usize, value: u6
     if turns.count.get() == 0 {
         return;
     }
+    turns.finds(place, value);
     let known = |read: &Cell<Read>| {
         let read = read.get();
         read.place == place && read.length == length
@@ -228,7 +229,7 @@ pub(in super::super) fn touched(by: usize, place: u64, length: usize, found: Opt
             let held = turns.held[..turns.held_count.get()].iter();
             let since = held.filter(|held| held.get().lock == place);
             if let Some(number) = since.map(|held| held.get().number).max() {
-                see(turns, |head| head.locks < number);
+                see(turns, by, |head| head.locks < number);
             }
             continue;
         }
@@ -251,7 +252,9 @@ pub(in super::super) fn touched(by: usize, place: u64, length: usize, found: Opt
             };
             if differs {
                 // Only what the bytes held before the first change counts.
-                see(turns, |head| turns.is_first(head.changes, head.entries, at));
+                see(turns, by, |head| {
+                    turns.is_first(head.changes, head.entries, at)
+                });
                 turns.unsettled.is_touched(turns, at);
             }
         }
@@ -273,13 +276,13 @@ impl Turns {
     }
 }
 
-fn see(turns: &Turns, of: impl Fn(&super::Head) -> bool) {
-    for head in turns.heads() {
+/// A thread sees what those turns have not undone.
+fn see(turns: &Turns, by: usize, of: impl Fn(&super::Head) -> bool) {
+    for (head, observed) in turns.heads().iter().zip(&turns.observed) {
         let was = head.get();
-        head.set(super::Head {
-            seen: was.seen || of(&was),
-            ..was
-        });
+        if of(&was) && observed.is_seen_by(by) {
+            head.set(super::Head { seen: true, ..was });
+        }
     }
 }
 
@@ -288,6 +291,7 @@ pub(in super::super) fn synchronised(thread: usize, place: u64, kind: u8, looked
     let turns = of(thread);
     let mix = (place | 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     turns.fresh.set(kind == step::LOCK && !looked);
+    turns.finds(place, u64::from(kind) << 1 | u64::from(looked));
     match kind {
         _ if looked => read(thread, place, 1, 0),
         step::LOCK

@@ -28,6 +28,7 @@ impl Turns {
             self.places[left].set(self.places[at].get());
             self.rooms[left].set(self.rooms[at].get());
             self.arrived[left].set(self.arrived[at].get());
+            self.observed[left].becomes(&self.observed[at]);
             left += 1;
         }
         if left < self.count.replace(left) {
